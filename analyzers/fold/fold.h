@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_FOLD_H
+#define OPTRAIL_FOLD_H
+
+#include "path.h"
+#include "report.h"
+#include "trail.h"
+
+/*
+ * A fold turns trails (and, if it wants, single events) into rows of the report. It is a struct of
+ * callbacks; NULL means "not interested". All calls come from one thread.
+ */
+struct fold_options {
+    const struct path_set *paths; /* weak: lives longer than the fold */
+};
+
+struct fold_class {
+    const char *name;
+    /* Makes the fold's state. Owned by the caller, freed by `free`. */
+    int (*create)(const struct fold_options *options, void **state);
+    int (*event)(void *state, const struct optrail_event *event);
+    /* Every trail that ends, whatever its reason. */
+    int (*trail)(void *state, const struct trail *trail);
+    /* Fills its part of the report; may be called again later with a fresh report (live use). */
+    int (*fill)(void *state, struct report *report);
+    void (*free)(void *state);
+};
+
+/* The folds, NULL-terminated. */
+extern const struct fold_class *const fold_classes[];
+
+extern const struct fold_class fold_stages;  /* ops and their stages */
+extern const struct fold_class fold_clients; /* ops by client */
+extern const struct fold_class fold_verdict; /* reads the report's rows and says what they mean:
+                                                the last one in the list */
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_PATH_H
+#define OPTRAIL_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "points.h"
+
+/*
+ * A path says, for one daemon and object store, which types of ops there are and which stages an
+ * op passes: a text file in YAML. docs/paths.md is its manual.
+ *
+ *   path: ministore-filestore
+ *   daemon: ministore
+ *   store: filestore
+ *   points: [op.start, messenger.recv_end, ...]     in the order in which an op passes them
+ *   types:
+ *     - name: write
+ *       start_type: 2                 the START's type; left out: any
+ *       passes: [journal.submit]      points it must have passed
+ *       bytes_in: true                whether its FINISH has bytes in (true/false); left out: any
+ *   stages:
+ *     - name: opqueue.wait
+ *       kind: wait                    wait, work, lock, io, net or throttle
+ *       from: opqueue.enqueue
+ *       to: opqueue.dequeue
+ *       within: osd.prepare           left out: not nested in another stage
+ *       branch: local                 left out: on the main line
+ *       knobs: [osd_op_num_shards]    configuration options that govern it
+ *       text: the op waits in its shard's queue for a worker
+ */
+
+enum stage_kind {
+    STAGE_WAIT,
+    STAGE_WORK,
+    STAGE_LOCK,
+    STAGE_IO,
+    STAGE_NET,
+    STAGE_THROTTLE,
+    STAGE_KIND_COUNT
+};
+
+extern const char *const stage_kind_names[STAGE_KIND_COUNT]; /* "wait", ... */
+
+#define PATH_MAX_STAGES 64
+
+struct path_stage {
+    char *name;
+    enum stage_kind kind;
+    enum point from;
+    enum point to;
+    int within;   /* index of the stage around it; -1: none */
+    int branch;   /* index into path.branches; -1: the main line */
+    int line;     /* where it stands in the file */
+    char *text;   /* one clause for people; "" if none */
+    char **knobs; /* NULL-terminated, owned */
+};
+
+struct path_type {
+    char *name;
+    bool any_start_type;
+    uint64_t start_type;
+    int bytes_in;  /* 1: needs them, 0: must have none, -1: any */
+    int bytes_out; /* likewise */
+    uint64_t passes[(POINT_COUNT + 63) / 64];
+    int passes_count;
+};
+
+struct path {
+    char *name;
+    char *daemon;
+    char *store;
+    char *file; /* where it was read from */
+    size_t point_count;
+    enum point *points; /* in the order of the op's life */
+    size_t type_count;
+    struct path_type *types;
+    size_t stage_count; /* at most PATH_MAX_STAGES; an outer stage comes before those within it */
+    struct path_stage *stages;
+    size_t branch_count;
+    char **branches;
+};
+
+/* Reads a path file. Refuses, with file, line and what to do: what is not YAML, unknown keys,
+ * points or kinds, two stages of one name, a stage that ends before it starts (in the order of
+ * `points`), `within` that names no stage or runs in a circle, an inner stage that is not inside
+ * its outer one, more than PATH_MAX_STAGES stages. The caller owns the path. */
+int path_read(const char *file, struct path **path);
+void path_free(struct path *path); /* NULL is fine */
+
+/* All paths of a directory (files *.yaml, in name order), for choosing among them op by op. */
+struct path_set {
+    size_t count;
+    struct path **paths; /* owned */
+};
+int path_set_read(const char *directory, struct path_set *set);
+int path_set_add(struct path_set *set, struct path *path); /* takes the path, also when it fails */
+void path_set_free(struct path_set *set);
+
+/* Where the installed path files lie: $OPTRAIL_PATHS, else the build's or the installation's
+ * directory, found from the running program. Static storage. */
+const char *path_default_directory(void);
+
+/* The type that an op belongs to: of all types of all paths whose conditions it meets the one with
+ * the most conditions, the first of several. NULL if it meets none. */
+struct path_match {
+    const struct path *path;
+    const struct path_type *type;
+};
+struct path_op {
+    const uint64_t *seen; /* the points it passed, bit set */
+    uint64_t start_type;
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+};
+bool path_set_match(const struct path_set *set, const struct path_op *op, struct path_match *match);
+
+#endif

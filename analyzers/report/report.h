@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_REPORT_H
+#define OPTRAIL_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The report: what folds fill and renderers read. Its JSON form (schema optrail.report/1) is a
+ * contract: fields are appended, never renamed. docs/report-json.md lists them.
+ * Everything in it is owned by the report; strings are copied in by the report_* functions.
+ * Times are ns, sizes bytes, shares fractions of 1.
+ */
+
+struct report_latency {
+    uint64_t count;
+    double mean;
+    uint64_t p50, p90, p99, p999, max;
+};
+
+struct report_stage {
+    char *name;
+    char *kind;
+    char *text;                    /* one clause: what happens in it */
+    char **knobs;                  /* NULL-terminated */
+    uint64_t count;                /* ops that passed it */
+    uint64_t total_ns;             /* on the ops' critical path */
+    uint64_t beside_ns;            /* in a branch that was not the last to end */
+    double share;                  /* of all ops' time of this type */
+    double tail_share;             /* of the time of the slowest 1 % */
+    struct report_latency latency; /* per op that passed it, on the critical path */
+};
+
+struct report_op {
+    char *type;
+    char *path; /* the path file's name; "" when no path matched */
+    uint64_t count;
+    uint64_t failed; /* answered with an error */
+    uint64_t bytes;  /* in and out */
+    uint64_t total_ns;
+    uint64_t unattributed_ns;
+    double unattributed_share;
+    double unattributed_tail_share;
+    struct report_latency latency;
+    size_t stage_count;
+    struct report_stage *stages; /* in the order of the path */
+};
+
+struct report_client {
+    uint64_t client;
+    uint64_t ops;
+    uint64_t bytes;
+};
+
+struct report_count { /* a named counter: what was lost or could not be joined */
+    char *name;
+    uint64_t value;
+};
+
+struct report_verdict {
+    int rank;
+    char *cause;       /* "stage:filestore.lfn_open" */
+    char *stage;       /* "" if none */
+    double confidence; /* 0 to 1 */
+    double gain;       /* expected, as a fraction of the ops' latency */
+    char *text;        /* one or two plain sentences */
+    char **knobs;      /* NULL-terminated */
+};
+
+struct report {
+    struct {
+        char *kind;   /* "lttng", "bpf", "ctf" */
+        char *daemon; /* "" where not known */
+        char *id;
+        char *version;
+        char *store;
+        int pid; /* 0: not known */
+        double seconds;
+    } source;
+    struct {
+        uint64_t events;
+        uint64_t ops; /* finished */
+        uint64_t lost_events;
+        uint64_t unmatched_events;
+        size_t incomplete_count;
+        struct report_count *incomplete; /* by reason: "timeout", "open", ... all reasons, 0 too */
+        size_t other_count;
+        struct report_count *others; /* further losses, by name */
+    } counts;
+    size_t op_count;
+    struct report_op *ops; /* by total time, most first */
+    size_t client_count;
+    struct report_client *clients; /* by ops, most first */
+    size_t verdict_count;
+    struct report_verdict *verdicts;
+    size_t note_count;
+    char **notes; /* sentences for people: what was not measured, what to do about it */
+};
+
+/* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
+int report_new(struct report **report);
+void report_free(struct report *report);
+
+int report_set_string(char **field, const char *value); /* frees the old value */
+int report_add_op(struct report *report, const char *type, const char *path,
+                  struct report_op **op); /* *op is weak, valid until the next add */
+int report_add_stage(struct report_op *op, const char *name, const char *kind, const char *text,
+                     char *const *knobs, struct report_stage **stage);
+int report_add_client(struct report *report, struct report_client client);
+int report_add_incomplete(struct report *report, const char *name, uint64_t value);
+int report_add_other(struct report *report, const char *name, uint64_t value);
+int report_add_verdict(struct report *report, const struct report_verdict *verdict); /* copies */
+int report_add_note(struct report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static __thread char message[1024];
+
+/* A message is one line, whatever a hostile file name or symbol brought along. */
+static void one_line(void)
+{
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+}
+
+int err_set(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    one_line();
+    return -code;
+}
+
+int err_prefix(int result, const char *format, ...)
+{
+    char before[sizeof(message)];
+    char whole[2 * sizeof(message)];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(before, sizeof(before), format, args);
+    va_end(args);
+    snprintf(whole, sizeof(whole), "%s: %s", before, message);
+    memcpy(message, whole, sizeof(message) - 1);
+    message[sizeof(message) - 1] = '\0';
+    one_line();
+    return result;
+}
+
+int err_no_memory(void)
+{
+    return err_set(ENOMEM, "out of memory");
+}
+
+const char *err_message(void)
+{
+    return message;
+}

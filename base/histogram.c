@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+uint64_t histogram_bucket_low(uint32_t bucket)
+{
+    if (bucket < 2 * HISTOGRAM_SUB)
+        return bucket;
+    uint32_t shift = bucket / HISTOGRAM_SUB - 1;
+    return (uint64_t)(bucket - shift * HISTOGRAM_SUB) << shift;
+}
+
+uint64_t histogram_bucket_middle(uint32_t bucket)
+{
+    if (bucket < 2 * HISTOGRAM_SUB)
+        return bucket;
+    uint32_t shift = bucket / HISTOGRAM_SUB - 1;
+    return histogram_bucket_low(bucket) + (((uint64_t)1 << shift) - 1) / 2;
+}
+
+void histogram_init(struct histogram *histogram)
+{
+    memset(histogram, 0, sizeof(*histogram));
+    histogram->min = UINT64_MAX;
+}
+
+void histogram_merge(struct histogram *to, const struct histogram *from)
+{
+    to->count += from->count;
+    to->sum += from->sum;
+    if (from->min < to->min)
+        to->min = from->min;
+    if (from->max > to->max)
+        to->max = from->max;
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        to->buckets[i] += from->buckets[i];
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram, double quantile)
+{
+    if (histogram->count == 0)
+        return 0;
+    double exact = ceil(quantile * (double)histogram->count);
+    uint64_t rank = exact < 1 ? 1 : (uint64_t)exact;
+    if (rank >= histogram->count)
+        return histogram->max;
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen < rank)
+            continue;
+        uint64_t value = histogram_bucket_middle(i);
+        if (value < histogram->min)
+            return histogram->min;
+        return value > histogram->max ? histogram->max : value;
+    }
+    return histogram->max;
+}
+
+double histogram_mean(const struct histogram *histogram)
+{
+    return histogram->count ? (double)histogram->sum / (double)histogram->count : 0.0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_HISTOGRAM_H
+#define OPTRAIL_HISTOGRAM_H
+
+#include <stdint.h>
+
+/*
+ * Log-linear histogram of durations in ns: 64 buckets an octave, so that a bucket's middle is at
+ * most 0.79 % away from any value in it; values below 128 are exact. The layout is that of HDR
+ * histograms (Tene) with a fixed number of significant bits. Two histograms add up to exactly
+ * the one that would have seen both. BPF programs use histogram_bucket() too, hence the inline.
+ */
+#define HISTOGRAM_SUB_BITS 6
+#define HISTOGRAM_SUB      (1u << HISTOGRAM_SUB_BITS)
+/* 2^44 ns are almost five hours; what is longer counts in the last bucket (max stays exact) */
+#define HISTOGRAM_MAX_BITS 44
+#define HISTOGRAM_BUCKETS  ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) * HISTOGRAM_SUB)
+
+struct histogram {
+    uint64_t count;
+    uint64_t sum; /* ns, exact */
+    uint64_t min; /* ns, exact; UINT64_MAX when empty */
+    uint64_t max; /* ns, exact */
+    uint64_t buckets[HISTOGRAM_BUCKETS];
+};
+
+/* The bucket that `value` belongs to. */
+static inline uint32_t histogram_bucket(uint64_t value)
+{
+    if (value < 2 * HISTOGRAM_SUB)
+        return (uint32_t)value;
+    if (value >> HISTOGRAM_MAX_BITS)
+        return HISTOGRAM_BUCKETS - 1;
+    uint32_t shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_SUB_BITS;
+    return shift * HISTOGRAM_SUB + (uint32_t)(value >> shift);
+}
+
+/* Smallest value of a bucket, and its middle, in ns. */
+uint64_t histogram_bucket_low(uint32_t bucket);
+uint64_t histogram_bucket_middle(uint32_t bucket);
+
+void histogram_init(struct histogram *histogram);
+
+static inline void histogram_add(struct histogram *histogram, uint64_t value)
+{
+    histogram->count++;
+    histogram->sum += value;
+    if (value < histogram->min)
+        histogram->min = value;
+    if (value > histogram->max)
+        histogram->max = value;
+    histogram->buckets[histogram_bucket(value)]++;
+}
+
+/* Adds `from` to `to`. */
+void histogram_merge(struct histogram *to, const struct histogram *from);
+
+/* The value below which `quantile` (0 to 1) of the values lie, in ns, by nearest rank; within
+ * [min, max]; 0 when empty. */
+uint64_t histogram_quantile(const struct histogram *histogram, double quantile);
+
+/* Mean in ns; 0 when empty. */
+double histogram_mean(const struct histogram *histogram);
+
+#endif
