@@ -35,8 +35,9 @@ int err_prefix(int result, const char *format, ...)
     vsnprintf(before, sizeof(before), format, args);
     va_end(args);
     snprintf(whole, sizeof(whole), "%s: %s", before, message);
-    memcpy(message, whole, sizeof(message) - 1);
-    message[sizeof(message) - 1] = '\0';
+    size_t length = strnlen(whole, sizeof(message) - 1);
+    memcpy(message, whole, length);
+    message[length] = '\0';
     one_line();
     return result;
 }
