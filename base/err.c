@@ -29,7 +29,7 @@ int err_set(int code, const char *format, ...)
 int err_prefix(int result, const char *format, ...)
 {
     char before[sizeof(message)];
-    char whole[2 * sizeof(message)];
+    char whole[2 * sizeof(message) + 2];
     va_list args;
     va_start(args, format);
     vsnprintf(before, sizeof(before), format, args);
