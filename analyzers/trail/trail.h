@@ -67,12 +67,13 @@ struct trail_counts {
                                         way when tracing began (or its start was lost) */
     uint64_t of_which_after_finish;  /* unmatched, after the op was answered */
     uint64_t ended[TRAIL_END_COUNT]; /* trails by how they ended */
+    uint64_t stamps_refused;         /* stamps from the future or the far past: not believed */
     uint64_t backwards; /* events older than the newest one seen: their time was kept */
 };
 
 struct trail_limits {
     uint64_t timeout_ns; /* an open trail older than this is closed; 0: 60 s */
-    size_t open_trails;  /* at most so many open at once; 0: 65,536 */
+    size_t open_trails;  /* at most so many open at once; 0: 16,384 */
     size_t marks;        /* at most so many marks a trail; 0: 1,024 */
 };
 
