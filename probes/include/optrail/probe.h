@@ -10,8 +10,10 @@
  *
  * emits the point `opqueue.enqueue` of the catalogue (optrail/events.def) with its key and two
  * arguments, as an LTTng-UST event and as a USDT probe of the provider `optrail`, whichever is
- * listened to. A probe that nobody listens to is two loads and a branch that is not taken; the
+ * listened to. A probe that nobody listens to is three loads and a branch that is not taken; the
  * arguments are then not evaluated. With OPTRAIL_NO_PROBES defined every call compiles to nothing.
+ * Any thread may call a probe at any time, also in a signal handler and in a forked child.
+ * USDT sites exist on x86-64 and aarch64; elsewhere a probe is an LTTng event alone.
  *
  * The library itself needs no LTTng: the LTTng provider (optrail-provider.so) is loaded by
  * optrail_probes_start(), and a machine without it, or without LTTng, runs the daemon as before.
@@ -23,9 +25,10 @@
 extern "C" {
 #endif
 
-/* What a probe knows of its LTTng event: both are set once, when the provider is loaded. */
+/* What a probe knows of its LTTng event: both are set once, when the provider is loaded, and never
+ * NULL. Volatile: the number changes under the program's feet, so no loop may keep a copy of it. */
 struct optrail_lttng_slot {
-    const int *enabled; /* non-zero while a session records the event; never NULL */
+    const volatile int *enabled; /* non-zero while a session records the event; weak */
     void (*emit)(uint64_t key, uint64_t arg0, uint64_t arg1);
 };
 
@@ -33,14 +36,15 @@ struct optrail_lttng_slot {
 
 /* One semaphore (raised by the kernel while a USDT tracer is attached), one slot and one emitting
  * function a point. The function is out of line: its USDT site finds the arguments in the first
- * three argument registers, and the caller's red zone stays its own. */
+ * three argument registers, and the caller's red zone stays its own. Everything is hidden: a
+ * program and its plugins each have their own, and each calls optrail_probes_start(). */
 #define OPTRAIL_POINT(component, action, role, key, arg0, arg1, text)                              \
     extern volatile unsigned short optrail_##component##_##action##_semaphore                      \
         __attribute__((visibility("hidden")));                                                     \
     extern struct optrail_lttng_slot optrail_lttng_##component##_##action                          \
         __attribute__((visibility("hidden")));                                                     \
     void optrail_emit_##component##_##action(uint64_t key_, uint64_t arg0_, uint64_t arg1_)        \
-        __attribute__((cold));
+        __attribute__((cold, noinline, visibility("hidden")));
 #include <optrail/events.def>
 #undef OPTRAIL_POINT
 
@@ -54,12 +58,20 @@ struct optrail_lttng_slot {
             optrail_emit_##point((uint64_t)(key), (uint64_t)(arg0), (uint64_t)(arg1));             \
     } while (0)
 
-/* Loads the LTTng provider: $OPTRAIL_PROVIDER, else optrail-provider.so beside the program or in
- * ../lib/optrail, else by the loader's search path. Call it once, in main, after the daemon has
- * forked into the background (LTTng's threads do not survive a fork) and before it starts threads.
- * Returns 1 when LTTng events can be recorded, 0 when they cannot (no provider, no LTTng,
- * OPTRAIL_PROVIDER=off): USDT probes work either way. Never fails, never prints. */
-int optrail_probes_start(void);
+/* Loads the LTTng provider, optrail-provider.so: the file that $OPTRAIL_PROVIDER names, else the
+ * one beside the program, else lib/optrail/ under one of the three directories above its own (so
+ * ../lib/optrail of an installed program, and a build tree), else by the loader's search path.
+ * OPTRAIL_PROVIDER=off loads none. A file that another user could have put there is not loaded.
+ *
+ * Call it in main, after the daemon has forked into the background (LTTng's two threads do not
+ * survive a fork) and before it starts threads; calling it again does nothing. With an LTTng
+ * session daemon running it waits until the events are registered there, by LTTng's own limit at
+ * most 3 s ($LTTNG_UST_REGISTER_TIMEOUT, in ms); without one it does not wait.
+ *
+ * Returns 1 when LTTng events can be recorded, 0 when they cannot (no provider, no LTTng, a
+ * provider made for another catalogue, OPTRAIL_PROVIDER=off): USDT probes work either way. Never
+ * fails, never prints. */
+int optrail_probes_start(void) __attribute__((visibility("hidden")));
 
 #else
 
