@@ -104,7 +104,7 @@ static int each_item(struct parser *parser, const yaml_node_t *node, item_handle
 }
 
 struct key_row {
-    const char *name = NULL;
+    const char *name;
     item_handler *handler;
 };
 
@@ -117,7 +117,7 @@ static int each_key(struct parser *parser, const yaml_node_t *node, const struct
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++) {
         const yaml_node_t *key = yaml_document_get_node(&parser->document, pair->key);
-        const char *name;
+        const char *name = NULL;
         int rc = get_string(parser, key, &name);
         if (rc < 0)
             return rc;
