@@ -93,13 +93,18 @@ static int add_branch(struct path *path, const char *name, int *branch)
     return 0;
 }
 
-/* How many stages are around this one. */
-static int depth(const struct path *path, int stage)
+/* Takes the stages within `outer` (-1: none) and, behind each, those within it. */
+static size_t take_within(const struct path *path, int outer, size_t next,
+                          struct path_stage *sorted, int *moved)
 {
-    int result = 0;
-    while ((stage = path->stages[stage].within) >= 0)
-        result++;
-    return result;
+    for (size_t i = 0; i < path->stage_count; i++) {
+        if (path->stages[i].within != outer)
+            continue;
+        moved[i] = (int)next;
+        sorted[next++] = path->stages[i];
+        next = take_within(path, (int)i, next, sorted, moved);
+    }
+    return next;
 }
 
 /* Puts outer stages before inner ones, else keeps the file's order: folds take, of the stages
@@ -107,23 +112,16 @@ static int depth(const struct path *path, int stage)
 static int sort_stages(struct path *path)
 {
     size_t count = path->stage_count;
-    struct path_stage *sorted = calloc(count ? count : 1, sizeof(*sorted));
-    int *moved = calloc(count ? count : 1, sizeof(*moved));
-    size_t next = 0;
-    if (sorted && moved) {
-        for (int level = 0; next < count; level++)
-            for (size_t i = 0; i < count; i++)
-                if (depth(path, (int)i) == level) {
-                    moved[i] = (int)next;
-                    sorted[next++] = path->stages[i];
-                }
+    struct path_stage *sorted = calloc(count + 1, sizeof(*sorted));
+    int *moved = calloc(count + 1, sizeof(*moved));
+    int rc = sorted && moved ? 0 : err_no_memory();
+    if (rc == 0 && count > 0) {
+        take_within(path, -1, 0, sorted, moved);
         for (size_t i = 0; i < count; i++)
             if (sorted[i].within >= 0)
                 sorted[i].within = moved[sorted[i].within];
-        if (count)
-            memcpy(path->stages, sorted, count * sizeof(*sorted));
+        memcpy(path->stages, sorted, count * sizeof(*sorted));
     }
-    int rc = sorted && moved ? 0 : err_no_memory();
     free(sorted);
     free(moved);
     return rc;
