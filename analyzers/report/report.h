@@ -28,6 +28,7 @@ struct report_stage {
     uint64_t beside_ns;            /* in a branch that was not the last to end */
     double share;                  /* of all ops' time of this type */
     double tail_share;             /* of the time of the slowest 1 % */
+    double largest_share;          /* of the ops: those in which this stage took the most time */
     struct report_latency latency; /* per op that passed it, on the critical path */
 };
 
@@ -36,6 +37,7 @@ struct report_op {
     char *path; /* the path file's name; "" when no path matched */
     uint64_t count;
     uint64_t failed; /* answered with an error */
+    uint64_t broken; /* passed a stage whose end was not seen: its length is a guess */
     uint64_t bytes;  /* in and out */
     uint64_t total_ns;
     uint64_t unattributed_ns;

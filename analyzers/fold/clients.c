@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "err.h"
+#include "fold.h"
+
+/* Ops by client. Beyond this many clients the rest is summed up under one row, client 0. */
+#define MAX_CLIENTS 4096
+
+struct clients_fold {
+    size_t count;
+    struct report_client others;
+    struct report_client clients[MAX_CLIENTS]; /* open addressing by client */
+};
+
+static int create(const struct fold_options *options, void **state)
+{
+    (void)options;
+    *state = calloc(1, sizeof(struct clients_fold));
+    return *state ? 0 : err_no_memory();
+}
+
+static struct report_client *row_of(struct clients_fold *fold, uint64_t client)
+{
+    if (client == 0)
+        return &fold->others;
+    uint64_t start = (client * 0x9e3779b97f4a7c15ull) >> 40;
+    for (uint64_t i = 0; i < MAX_CLIENTS; i++) {
+        struct report_client *row = &fold->clients[(start + i) % MAX_CLIENTS];
+        if (row->client == client)
+            return row;
+        if (row->client != 0)
+            continue;
+        if (2 * fold->count >= MAX_CLIENTS)
+            break;
+        fold->count++;
+        row->client = client;
+        return row;
+    }
+    return &fold->others;
+}
+
+static int add_trail(void *state, const struct trail *trail)
+{
+    if (trail->end != TRAIL_FINISHED)
+        return 0;
+    struct report_client *row = row_of(state, trail->client);
+    row->ops++;
+    row->bytes += trail->bytes_in + trail->bytes_out;
+    return 0;
+}
+
+static int by_ops(const void *a, const void *b)
+{
+    const struct report_client *left = a;
+    const struct report_client *right = b;
+    if (left->ops != right->ops)
+        return left->ops < right->ops ? 1 : -1;
+    return left->client < right->client ? -1 : left->client > right->client;
+}
+
+static int fill(void *state, struct report *report)
+{
+    const struct clients_fold *fold = state;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < MAX_CLIENTS; i++)
+        if (fold->clients[i].client)
+            rc = report_add_client(report, fold->clients[i]);
+    if (rc == 0 && fold->others.ops > 0)
+        rc = report_add_client(report, fold->others);
+    if (rc == 0 && report->client_count > 0)
+        qsort(report->clients, report->client_count, sizeof(report->clients[0]), by_ops);
+    return rc;
+}
+
+const struct fold_class fold_clients = {
+    .name = "clients", .create = create, .trail = add_trail, .fill = fill, .free = free};

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "fold.h"
+
+const struct fold_class *const fold_classes[] = {&fold_stages, &fold_clients, &fold_verdict, NULL};

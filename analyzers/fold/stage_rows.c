@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage_rows.h"
+
+#include <math.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+#define TAIL 0.01 /* the slowest 1 % */
+
+struct stage_sums *stage_sums_new(const char *type, const struct path *path)
+{
+    struct stage_sums *sums = calloc(1, sizeof(*sums));
+    if (!sums) {
+        err_no_memory();
+        return NULL;
+    }
+    if (path) {
+        sums->stage_count = path->stage_count;
+        sweep_plan_init(&sums->plan, path);
+    }
+    histogram_init(&sums->latency);
+    sums->type = strdup(type);
+    sums->path_name = strdup(path ? path->name : "");
+    sums->stages = calloc(sums->stage_count + 1, sizeof(*sums->stages));
+    sums->beside_ns = calloc(sums->stage_count + 1, sizeof(*sums->beside_ns));
+    sums->largest = calloc(sums->stage_count + 1, sizeof(*sums->largest));
+    if (!sums->type || !sums->path_name || !sums->stages || !sums->beside_ns || !sums->largest) {
+        stage_sums_free(sums);
+        err_no_memory();
+        return NULL;
+    }
+    for (size_t i = 0; i < sums->stage_count; i++)
+        histogram_init(&sums->stages[i]);
+    return sums;
+}
+
+void stage_sums_free(struct stage_sums *sums)
+{
+    if (!sums)
+        return;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        free(sums->buckets[i]);
+    free(sums->type);
+    free(sums->path_name);
+    free(sums->stages);
+    free(sums->beside_ns);
+    free(sums->largest);
+    free(sums);
+}
+
+static uint64_t *bucket_row(struct stage_sums *sums, uint64_t latency_ns)
+{
+    uint64_t **row = &sums->buckets[histogram_bucket(latency_ns)];
+    if (!*row) {
+        *row = calloc(sums->stage_count + 1, sizeof(**row));
+        if (!*row)
+            err_no_memory();
+    }
+    return *row;
+}
+
+int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
+{
+    uint64_t latency = trail->finish_ns - trail->start_ns;
+    uint64_t *row = bucket_row(sums, latency);
+    if (!row)
+        return -ENOMEM;
+    histogram_add(&sums->latency, latency);
+    sums->failed += trail_passed(trail, POINT_op_failed);
+    sums->bytes += trail->bytes_in + trail->bytes_out;
+
+    size_t count = sums->stage_count;
+    struct sweep_parts parts;
+    if (!sums->plan.path) {
+        sums->unattributed_ns += latency;
+        row[count] += latency;
+        sums->largest[count]++;
+        return 0;
+    }
+    sweep_trail(&sums->plan, trail, &parts);
+    size_t largest = count;
+    uint64_t most = parts.unattributed;
+    for (uint64_t rest = parts.passed; rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        uint64_t on_path = parts.on_path[i];
+        if (on_path || !parts.beside[i])
+            histogram_add(&sums->stages[i], on_path);
+        row[i] += on_path;
+        sums->beside_ns[i] += parts.beside[i];
+        if (on_path > most) {
+            most = on_path;
+            largest = (size_t)i;
+        }
+    }
+    row[count] += parts.unattributed;
+    sums->unattributed_ns += parts.unattributed;
+    sums->largest[largest]++;
+    sums->broken += parts.broken != 0;
+    return 0;
+}
+
+/* The stages' parts of the time of the slowest ops. `shares` has stage_count + 1 rows. */
+static void tail_shares(const struct stage_sums *sums, double *shares)
+{
+    double wanted = ceil(TAIL * (double)sums->latency.count);
+    double total = 0;
+    memset(shares, 0, (sums->stage_count + 1) * sizeof(*shares));
+    for (size_t b = HISTOGRAM_BUCKETS; b-- > 0 && wanted > 0;) {
+        double ops = (double)sums->latency.buckets[b];
+        if (ops == 0)
+            continue;
+        double part = ops > wanted ? wanted / ops : 1;
+        for (size_t i = 0; i <= sums->stage_count; i++) {
+            shares[i] += part * (double)sums->buckets[b][i];
+            total += part * (double)sums->buckets[b][i];
+        }
+        wanted -= part * ops;
+    }
+    for (size_t i = 0; i <= sums->stage_count; i++)
+        shares[i] = total > 0 ? shares[i] / total : 0;
+}
+
+static void fill_latency(struct report_latency *latency, const struct histogram *histogram)
+{
+    latency->count = histogram->count;
+    latency->mean = histogram_mean(histogram);
+    latency->p50 = histogram_quantile(histogram, 0.50);
+    latency->p90 = histogram_quantile(histogram, 0.90);
+    latency->p99 = histogram_quantile(histogram, 0.99);
+    latency->p999 = histogram_quantile(histogram, 0.999);
+    latency->max = histogram->count ? histogram->max : 0;
+}
+
+int stage_sums_fill(const struct stage_sums *sums, struct report *report)
+{
+    struct report_op *op;
+    int rc = report_add_op(report, sums->type, sums->path_name, &op);
+    if (rc < 0)
+        return rc;
+    double *shares = calloc(sums->stage_count + 1, sizeof(*shares));
+    if (!shares)
+        return err_no_memory();
+    tail_shares(sums, shares);
+
+    double total = (double)sums->latency.sum;
+    op->count = sums->latency.count;
+    op->failed = sums->failed;
+    op->bytes = sums->bytes;
+    op->total_ns = sums->latency.sum;
+    op->unattributed_ns = sums->unattributed_ns;
+    op->unattributed_share = total > 0 ? (double)sums->unattributed_ns / total : 0;
+    op->unattributed_tail_share = shares[sums->stage_count];
+    op->broken = sums->broken;
+    fill_latency(&op->latency, &sums->latency);
+    for (size_t i = 0; rc == 0 && i < sums->stage_count; i++) {
+        const struct histogram *histogram = &sums->stages[i];
+        const struct path_stage *stage = &sums->plan.path->stages[i];
+        struct report_stage *row;
+        if (histogram->count == 0 && sums->beside_ns[i] == 0)
+            continue; /* not a stage of this type */
+        rc = report_add_stage(op, stage->name, stage_kind_names[stage->kind], stage->text,
+                              stage->knobs, &row);
+        if (rc < 0)
+            break;
+        row->count = histogram->count;
+        row->total_ns = histogram->sum;
+        row->beside_ns = sums->beside_ns[i];
+        row->share = total > 0 ? (double)histogram->sum / total : 0;
+        row->tail_share = shares[i];
+        row->largest_share = op->count ? (double)sums->largest[i] / (double)op->count : 0;
+        fill_latency(&row->latency, histogram);
+    }
+    free(shares);
+    return rc;
+}

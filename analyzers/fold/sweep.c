@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "sweep.h"
+
+#include <string.h>
+
+/* The branch whose stages use this point; -1: the main line. */
+static int branch_of_point(const struct path *path, enum point point)
+{
+    for (size_t i = 0; i < path->stage_count; i++)
+        if (path->stages[i].branch >= 0 &&
+            (path->stages[i].from == point || path->stages[i].to == point))
+            return path->stages[i].branch;
+    return -1;
+}
+
+static int order_of(const struct path *path, enum point point)
+{
+    for (size_t i = 0; i < path->point_count; i++)
+        if (path->points[i] == point)
+            return (int)i;
+    return -1;
+}
+
+void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
+{
+    memset(plan, 0, sizeof(*plan));
+    plan->path = path;
+    for (size_t i = 0; i < path->stage_count; i++) {
+        const struct path_stage *stage = &path->stages[i];
+        uint64_t bit = 1ull << i;
+        plan->opens[stage->from] |= bit;
+        if (stage->branch < 0)
+            plan->main_line |= bit;
+        else
+            plan->branch[stage->branch] |= bit;
+
+        int end = order_of(path, stage->to);
+        for (size_t p = (size_t)end; p < path->point_count; p++) {
+            int branch = branch_of_point(path, path->points[p]);
+            if ((int)p == end || branch < 0 || branch == stage->branch)
+                plan->closes[path->points[p]] |= bit;
+        }
+    }
+}
+
+/* The branch that the answer waited for: of those that had ended by the finish, the last one to
+ * end. 0 when there is none. */
+static uint64_t winning_branch(const struct sweep_plan *plan, const struct trail *trail)
+{
+    uint64_t open = 0;
+    size_t count = plan->path->branch_count;
+    uint64_t ended_at[PATH_MAX_STAGES] = {0};
+    for (size_t i = 0; i < trail->mark_count; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        if (mark->time_ns > trail->finish_ns)
+            break;
+        uint64_t closing = open & plan->closes[mark->point];
+        open &= ~closing;
+        for (size_t b = 0; closing && b < count; b++)
+            if (closing & plan->branch[b])
+                ended_at[b] = mark->time_ns;
+        open |= plan->opens[mark->point];
+    }
+    uint64_t winner = 0;
+    uint64_t latest = 0;
+    for (size_t b = 0; b < count; b++) {
+        if (!(open & plan->branch[b]) && ended_at[b] > latest) {
+            latest = ended_at[b];
+            winner = plan->branch[b];
+        }
+    }
+    return winner;
+}
+
+static inline int innermost(uint64_t stages)
+{
+    return 63 - __builtin_clzll(stages);
+}
+
+/* Gives the time between two marks, with these stages open, to whom it belongs. */
+static inline void divide(const struct sweep_plan *plan, struct sweep_parts *parts, uint64_t open,
+                          uint64_t winner, uint64_t before_finish, uint64_t after_finish)
+{
+    uint64_t on_path = open & plan->main_line;
+    if (!on_path)
+        on_path = open & winner;
+    if (on_path)
+        parts->on_path[innermost(on_path)] += before_finish;
+    else
+        parts->unattributed += before_finish;
+
+    for (size_t b = 0; b < plan->path->branch_count; b++) {
+        uint64_t stages = open & plan->branch[b];
+        if (!stages)
+            continue;
+        bool counted = on_path & plan->branch[b];
+        parts->beside[innermost(stages)] += after_finish + (counted ? 0 : before_finish);
+    }
+}
+
+void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
+                 struct sweep_parts *parts)
+{
+    memset(parts->on_path, 0, plan->path->stage_count * sizeof(parts->on_path[0]));
+    memset(parts->beside, 0, plan->path->stage_count * sizeof(parts->beside[0]));
+    parts->unattributed = 0;
+    parts->passed = 0;
+    parts->broken = 0;
+
+    uint64_t winner = plan->path->branch_count ? winning_branch(plan, trail) : 0;
+    uint64_t finish = trail->finish_ns;
+    uint64_t open = 0;
+    uint64_t last = trail->start_ns;
+    for (size_t i = 0; i < trail->mark_count; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        if (mark->time_ns > last) {
+            uint64_t until = mark->time_ns < finish ? mark->time_ns : finish;
+            uint64_t before = until > last ? until - last : 0;
+            if (open || before)
+                divide(plan, parts, open, winner, before, mark->time_ns - last - before);
+            last = mark->time_ns;
+        }
+        uint64_t closing = open & plan->closes[mark->point];
+        if (closing) {
+            open &= ~closing;
+            /* closed by a point behind its end: the end itself was not seen */
+            for (uint64_t rest = closing; rest; rest &= rest - 1) {
+                int stage = __builtin_ctzll(rest);
+                if (plan->path->stages[stage].to != mark->point)
+                    parts->broken |= 1ull << stage;
+            }
+        }
+        uint64_t opening = plan->opens[mark->point];
+        open |= opening;
+        parts->passed |= opening;
+    }
+    /* the finish is a mark of its own, so nothing is left between the last mark and it; what is
+     * still open then ends with the op */
+    parts->broken |= open & plan->main_line;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_SWEEP_H
+#define OPTRAIL_SWEEP_H
+
+#include <stdint.h>
+
+#include "path.h"
+#include "trail.h"
+
+/*
+ * How one op's time is divided among the stages of its path.
+ *
+ * The marks of a trail are walked in time order; between two marks the time belongs to the
+ * innermost stage that is open, and to none ("unattributed") when none is. So every instant from
+ * start to finish belongs to exactly one stage, and the parts add up to the latency to the
+ * nanosecond, whatever the path file says.
+ *
+ * Where branches run in parallel, the answer waited for the one that ended last before the
+ * finish: that one is on the critical path. Time in the others, and in a branch that was still
+ * running when the op was answered, is counted beside it. While a stage of the main line is open
+ * the answer waits for that, not for a branch.
+ *
+ * A stage whose end was never seen is closed by the next point that lies behind its end in the
+ * op's life (on the same branch, or on the main line), so that a lost mark does not make a stage
+ * swallow the rest of the op.
+ */
+
+/* A path in the form the walk wants: bit i stands for stage i. */
+struct sweep_plan {
+    const struct path *path; /* weak */
+    uint64_t opens[POINT_COUNT];
+    uint64_t closes[POINT_COUNT];
+    uint64_t main_line;               /* stages on no branch */
+    uint64_t branch[PATH_MAX_STAGES]; /* stages of branch i; there are at most as many branches */
+};
+
+void sweep_plan_init(struct sweep_plan *plan, const struct path *path);
+
+/* The parts of one op, ns. */
+struct sweep_parts {
+    uint64_t on_path[PATH_MAX_STAGES];
+    uint64_t beside[PATH_MAX_STAGES];
+    uint64_t unattributed;
+    uint64_t passed; /* stages that were opened */
+    uint64_t broken; /* of these, those whose own end was not seen before the finish */
+};
+
+/* Divides a finished trail: on_path and unattributed add up to finish_ns - start_ns. */
+void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
+                 struct sweep_parts *parts);
+
+#endif
