@@ -53,7 +53,7 @@ struct optrail_event {
     uint32_t flags; /* EVENT_FLAG_* */
 };
 
-#define EVENT_FLAG_LATE 1u /* its time was moved up: it came out of order by more than the slack   \
-                            */
+/* its time was moved up: it came out of order by more than the slack */
+#define EVENT_FLAG_LATE 1u
 
 #endif

@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int spawn(const char *const *arguments, int output, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
