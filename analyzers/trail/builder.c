@@ -13,8 +13,8 @@
 #define DEFAULT_MARKS       1024
 /* a trail begins with room for this many marks, and goes back to it when it ends */
 #define FIRST_MARKS 32
-/* Marks allocated over all trails, at most: 16 MiB. Beyond it the oldest trails are evicted: a
- * daemon that never answers must not eat the analyst's memory. */
+/* Marks allocated over all trails, about 16 MiB at most. Beyond it no trail grows, and a new one
+ * evicts the oldest: a daemon that never answers must not eat the analyst's memory. */
 #define MARK_BUDGET (1u << 20)
 /* names a trail may live under at once; further links are not joined, and counted so */
 #define MAX_NAMES 6
@@ -162,7 +162,8 @@ static int add_mark(struct trail_builder *builder, uint32_t slot, const struct o
     trail->seen[event->point / 64] |= 1ull << (event->point % 64);
     if (trail->mark_count == open->capacity) {
         size_t capacity = open->capacity ? 2 * open->capacity : FIRST_MARKS;
-        if (open->capacity >= builder->limits.marks) {
+        if (open->capacity >= builder->limits.marks ||
+            (open->capacity && builder->marks_allocated >= MARK_BUDGET)) {
             trail->truncated = true;
             return 0;
         }
