@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_READER_H
 #define OPTRAIL_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 
 /*
  * babeltrace2 messages in, events out. babeltrace2's types stop behind this header, except for
- * sink_class.h, which the plugin shares.
+ * event_pump.h, which the plugin shares.
  */
 
 /* Who wants the events. Any callback may be NULL: not interested. A callback that returns a
@@ -33,14 +34,22 @@ struct read_counts {
     uint64_t lost_packets; /* discarded packets */
     uint64_t begin_ns;     /* first and last event of ours; 0 when there is none */
     uint64_t end_ns;
+    uint64_t late;          /* ours, older than one that was delivered before (a clock went back) */
+    uint64_t late_after_ns; /* the newest time before the first of these */
+    uint32_t pid;           /* the process, when all events of ours come from one; else 0 */
+    bool several_pids;      /* they come from several */
+    size_t damaged;         /* traces or streams that could not be read to their end */
+    const char *tracer;     /* "lttng", "bpf", "ctf" (another tracer), "mixed"; static */
 };
 
 /* Reads the CTF traces below each of the `count` directories (as many traces as lie in them,
  * merged by time) and hands every event to the consumer.
- * Returns 0 and fills `counts`; a trace that breaks off or is damaged in its middle returns a
- * negative errno with the message, but what was read before it has been delivered and `counts`
- * is filled all the same. `*stop` (may be NULL), when it becomes non-zero, ends the reading
- * cleanly (SIGINT). */
+ * Returns 0 and fills `counts`. Damage does not stop it: a stream that breaks off or is garbage is
+ * read as far as it goes, the others to their end; then a negative errno is returned with a
+ * message that names the first damage and where it lies, `counts` is filled all the same and
+ * counts.damaged is not 0. When counts.damaged is 0, a negative errno means that nothing was read
+ * or that the consumer stopped it. `*stop` (may be NULL), when it becomes non-zero, ends the
+ * reading cleanly (SIGINT). */
 int reader_run_traces(const char *const *directories, size_t count,
                       const struct event_consumer *consumer, const volatile int *stop,
                       struct read_counts *counts);

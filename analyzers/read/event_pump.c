@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+#include "event_pump.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bt_error.h"
+#include "err.h"
+#include "event_decoder.h"
+
+/* About how many messages one call of event_pump_consume delivers at most: between calls
+ * babeltrace2 looks whether it was interrupted. */
+#define CONSUME_EVENTS 4096
+
+/* One input port. */
+struct input {
+    char *name;
+    bt_message_iterator *iterator;   /* owned; NULL: ended */
+    bt_message_array_const messages; /* weak: the iterator's; their references are ours */
+    uint64_t next, count;
+    uint64_t time; /* ns, of the message at `next`: valid while it waits in the heap */
+    uint64_t last; /* ns, of the last event delivered from it; 0: none */
+    size_t number; /* in the order of adding: decides between equal times */
+    struct decoder_packet packet;
+};
+
+struct event_pump {
+    const struct event_consumer *consumer; /* weak */
+    const volatile int *stop;              /* weak */
+    struct event_decoder *decoder;
+    size_t input_count;
+    struct input **inputs;
+    /* Inputs whose next message is there, as a binary heap, the earliest first. */
+    size_t heap_count;
+    struct input **heap;
+    /* Inputs whose next message must be asked for before anything is delivered. */
+    size_t hungry_count;
+    struct input **hungry;
+    const bt_clock_class *clock; /* the first input's; owned */
+    uint64_t newest;             /* time of the newest event delivered */
+    struct read_counts counts;
+    int result;
+    char damage[512];
+};
+
+int event_pump_new(const struct event_consumer *consumer, const volatile int *stop,
+                   struct event_pump **pump)
+{
+    struct event_pump *made = calloc(1, sizeof(*made));
+
+    if (!made)
+        return err_no_memory();
+    made->consumer = consumer;
+    made->stop = stop;
+    made->counts.tracer = "";
+    made->decoder = event_decoder_new();
+    if (!made->decoder) {
+        free(made);
+        return -ENOMEM;
+    }
+    *pump = made;
+    return 0;
+}
+
+/* Gives back what is left of the batch at hand, and the iterator. */
+static void close_input(struct input *input)
+{
+    while (input->next < input->count)
+        bt_message_put_ref(input->messages[input->next++]);
+    bt_message_iterator_put_ref(input->iterator);
+    input->iterator = NULL;
+}
+
+void event_pump_free(struct event_pump *pump)
+{
+    if (!pump)
+        return;
+    for (size_t i = 0; i < pump->input_count; i++) {
+        close_input(pump->inputs[i]);
+        free(pump->inputs[i]->name);
+        free(pump->inputs[i]);
+    }
+    free(pump->inputs);
+    free(pump->heap);
+    free(pump->hungry);
+    event_decoder_free(pump->decoder);
+    bt_clock_class_put_ref(pump->clock);
+    free(pump);
+}
+
+static bool make_room(struct input ***inputs, size_t count)
+{
+    struct input **bigger = reallocarray(*inputs, count, sizeof(**inputs));
+
+    if (bigger)
+        *inputs = bigger;
+    return bigger != NULL;
+}
+
+int event_pump_add_input(struct event_pump *pump, bt_self_component_sink *self,
+                         bt_self_component_port_input *port, const char *name)
+{
+    size_t count = pump->input_count + 1;
+    struct input *input = calloc(1, sizeof(*input));
+
+    if (!input || !(input->name = strdup(name)) || !make_room(&pump->inputs, count) ||
+        !make_room(&pump->heap, count) || !make_room(&pump->hungry, count)) {
+        if (input)
+            free(input->name);
+        free(input);
+        return err_no_memory();
+    }
+    input->number = pump->input_count;
+    pump->inputs[pump->input_count++] = input;
+    if (bt_message_iterator_create_from_sink_component(self, port, &input->iterator) !=
+        BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK) {
+        char text[400], why[256];
+        input->iterator = NULL;
+        bt_error_take(why, sizeof(why));
+        snprintf(text, sizeof(text), "%s: cannot be read: %s", name, why);
+        event_pump_damage(pump, text);
+        return 0;
+    }
+    pump->hungry[pump->hungry_count++] = input;
+    return 0;
+}
+
+void event_pump_damage(struct event_pump *pump, const char *text)
+{
+    if (pump->counts.damaged++ == 0)
+        snprintf(pump->damage, sizeof(pump->damage), "%s", text);
+}
+
+int event_pump_result(const struct event_pump *pump)
+{
+    if (pump->result < 0 || pump->counts.damaged == 0)
+        return pump->result;
+    if (pump->counts.damaged == 1)
+        return err_set(EIO, "%s", pump->damage);
+    return err_set(EIO, "%s (and %zu more that could not be read whole)", pump->damage,
+                   pump->counts.damaged - 1);
+}
+
+const struct read_counts *event_pump_counts(const struct event_pump *pump)
+{
+    return &pump->counts;
+}
+
+/* The input breaks off here; what it gave so far stays. */
+static void break_off(struct event_pump *pump, struct input *input, const char *why)
+{
+    char text[sizeof(pump->damage)];
+
+    if (input->last > 0)
+        snprintf(text, sizeof(text), "%s: breaks off behind %" PRIu64 ".%09" PRIu64 " s: %s",
+                 input->name, input->last / 1000000000, input->last % 1000000000, why);
+    else
+        snprintf(text, sizeof(text), "%s: breaks off before its first event: %s", input->name, why);
+    event_pump_damage(pump, text);
+    close_input(input);
+}
+
+static bool earlier(const struct input *one, const struct input *other)
+{
+    return one->time < other->time || (one->time == other->time && one->number < other->number);
+}
+
+static void heap_push(struct event_pump *pump, struct input *input)
+{
+    size_t at = pump->heap_count++;
+
+    while (at > 0 && earlier(input, pump->heap[(at - 1) / 2])) {
+        pump->heap[at] = pump->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    pump->heap[at] = input;
+}
+
+static struct input *heap_pop(struct event_pump *pump)
+{
+    struct input *top = pump->heap[0];
+    struct input *last = pump->heap[--pump->heap_count];
+    size_t at = 0, child;
+
+    while ((child = 2 * at + 1) < pump->heap_count) {
+        if (child + 1 < pump->heap_count && earlier(pump->heap[child + 1], pump->heap[child]))
+            child++;
+        if (!earlier(pump->heap[child], last))
+            break;
+        pump->heap[at] = pump->heap[child];
+        at = child;
+    }
+    pump->heap[at] = last;
+    return top;
+}
+
+static uint64_t snapshot_ns(const bt_clock_snapshot *snapshot)
+{
+    int64_t ns;
+
+    if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ns) !=
+        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+        bt_current_thread_clear_error();
+        return 0;
+    }
+    return ns < 0 ? 0 : (uint64_t)ns; /* 0: no time that events of ours can have */
+}
+
+static const char *tracer_of(const bt_trace *trace)
+{
+    const bt_value *value =
+        bt_trace_borrow_environment_entry_value_by_name_const(trace, "tracer_name");
+    const char *name =
+        value && bt_value_get_type(value) == BT_VALUE_TYPE_STRING ? bt_value_string_get(value) : "";
+
+    if (strncmp(name, "lttng", 5) == 0)
+        return "lttng";
+    return strcmp(name, "optrail") == 0 ? "bpf" : "ctf";
+}
+
+/* Whether times by this clock can be compared with those by the first one. */
+static bool same_time_line(const bt_clock_class *first, const bt_clock_class *clock)
+{
+    const uint8_t *uuid = bt_clock_class_get_uuid(clock);
+    const uint8_t *first_uuid = bt_clock_class_get_uuid(first);
+
+    if (bt_clock_class_origin_is_unix_epoch(first) != bt_clock_class_origin_is_unix_epoch(clock))
+        return false;
+    if (bt_clock_class_origin_is_unix_epoch(first))
+        return true;
+    return uuid && first_uuid ? memcmp(uuid, first_uuid, 16) == 0 : uuid == first_uuid;
+}
+
+/* False: the stream cannot be read together with the others; the input is closed. */
+static bool begin_stream(struct event_pump *pump, struct input *input, const bt_stream *stream)
+{
+    const bt_clock_class *clock =
+        bt_stream_class_borrow_default_clock_class_const(bt_stream_borrow_class_const(stream));
+    const char *tracer = tracer_of(bt_stream_borrow_trace_const(stream));
+
+    if (!clock) {
+        break_off(pump, input, "its events have no times: it cannot be used");
+        return false;
+    }
+    if (!pump->clock) {
+        pump->clock = clock;
+        bt_clock_class_get_ref(clock);
+    } else if (!same_time_line(pump->clock, clock)) {
+        break_off(pump, input,
+                  "its clock has nothing in common with that of the trace before (another host, or "
+                  "another boot of this one): report on it by itself");
+        return false;
+    }
+    if (!pump->counts.tracer[0])
+        pump->counts.tracer = tracer;
+    else if (strcmp(pump->counts.tracer, tracer) != 0)
+        pump->counts.tracer = "mixed";
+    return true;
+}
+
+static bool has_time(const bt_message *message, uint64_t *time)
+{
+    const bt_stream *stream;
+
+    switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_EVENT:
+        *time = snapshot_ns(bt_message_event_borrow_default_clock_snapshot_const(message));
+        return true;
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+        stream = bt_message_discarded_events_borrow_stream_const(message);
+        if (!bt_stream_class_discarded_events_have_default_clock_snapshots(
+                bt_stream_borrow_class_const(stream)))
+            return false;
+        *time = snapshot_ns(
+            bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
+        return true;
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+        stream = bt_message_discarded_packets_borrow_stream_const(message);
+        if (!bt_stream_class_discarded_packets_have_default_clock_snapshots(
+                bt_stream_borrow_class_const(stream)))
+            return false;
+        *time = snapshot_ns(
+            bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message));
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void deliver_lost(struct event_pump *pump, uint64_t count, uint64_t begin, uint64_t end)
+{
+    if (pump->consumer->lost)
+        pump->result = pump->consumer->lost(pump->consumer->context, count, begin, end);
+}
+
+static void discarded_events(struct event_pump *pump, const bt_message *message)
+{
+    uint64_t count = 0, begin = pump->newest, end = pump->newest;
+
+    if (bt_message_discarded_events_get_count(message, &count) !=
+        BT_PROPERTY_AVAILABILITY_AVAILABLE)
+        count = 0;
+    if (has_time(message, &begin))
+        end = snapshot_ns(
+            bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
+    pump->counts.lost += count;
+    deliver_lost(pump, count, begin, end);
+}
+
+static void discarded_packets(struct event_pump *pump, const bt_message *message)
+{
+    uint64_t count = 0, begin = pump->newest, end = pump->newest;
+
+    if (bt_message_discarded_packets_get_count(message, &count) !=
+        BT_PROPERTY_AVAILABILITY_AVAILABLE)
+        count = 1;
+    if (has_time(message, &begin))
+        end = snapshot_ns(
+            bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
+    pump->counts.lost_packets += count;
+    deliver_lost(pump, 0, begin, end);
+}
+
+static void note_process(struct read_counts *counts, uint32_t pid)
+{
+    if (pid == counts->pid || counts->several_pids)
+        return;
+    counts->several_pids = counts->pid != 0;
+    counts->pid = counts->several_pids ? 0 : pid;
+}
+
+static void deliver_event(struct event_pump *pump, struct input *input, const bt_message *message)
+{
+    struct optrail_event event;
+
+    event.time_ns = input->time;
+    switch (event_decoder_decode(pump->decoder, message, &input->packet, &event)) {
+    case DECODED_EVENT:
+        break;
+    case DECODED_FOREIGN:
+        pump->counts.foreign++;
+        return;
+    case DECODED_UNKNOWN:
+        pump->counts.unknown++;
+        return;
+    case DECODED_MALFORMED:
+        pump->counts.malformed++;
+        return;
+    case DECODED_NO_MEMORY:
+        pump->result = err_no_memory();
+        return;
+    }
+    input->last = event.time_ns;
+    note_process(&pump->counts, event.pid);
+    if (pump->counts.events++ == 0)
+        pump->counts.begin_ns = event.time_ns;
+    if (event.time_ns >= pump->newest)
+        pump->newest = event.time_ns;
+    else if (pump->counts.late++ == 0)
+        pump->counts.late_after_ns = pump->newest;
+    pump->counts.end_ns = pump->newest;
+    if (pump->consumer->event)
+        pump->result = pump->consumer->event(pump->consumer->context, &event);
+}
+
+/* Handles one message and gives back its reference. False: the input was closed over it. */
+static bool handle(struct event_pump *pump, struct input *input, const bt_message *message)
+{
+    bool open = true;
+
+    switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_EVENT:
+        deliver_event(pump, input, message);
+        break;
+    case BT_MESSAGE_TYPE_PACKET_BEGINNING:
+        input->packet = (struct decoder_packet){0};
+        break;
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+        discarded_events(pump, message);
+        break;
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+        discarded_packets(pump, message);
+        break;
+    case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+        open = begin_stream(pump, input, bt_message_stream_beginning_borrow_stream_const(message));
+        break;
+    default:
+        break;
+    }
+    bt_message_put_ref(message);
+    return open;
+}
+
+enum feeding { FED, EMPTY, LATER, FAILED };
+
+/* Gets the input's next message that has a time; those before it are handled at once. */
+static enum feeding feed(struct event_pump *pump, struct input *input)
+{
+    for (;;) {
+        while (input->next < input->count) {
+            const bt_message *message = input->messages[input->next];
+            if (has_time(message, &input->time))
+                return FED;
+            input->next++;
+            if (!handle(pump, input, message))
+                return EMPTY;
+            if (pump->result < 0)
+                return FAILED;
+        }
+        input->next = input->count = 0;
+        switch (bt_message_iterator_next(input->iterator, &input->messages, &input->count)) {
+        case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
+            break;
+        case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN:
+            input->count = 0;
+            return LATER;
+        case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
+            input->count = 0;
+            close_input(input);
+            return EMPTY;
+        case BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR:
+            input->count = 0;
+            bt_current_thread_clear_error();
+            pump->result = err_no_memory();
+            return FAILED;
+        default: {
+            char why[256];
+            input->count = 0;
+            bt_error_take(why, sizeof(why));
+            break_off(pump, input, why);
+            return EMPTY;
+        }
+        }
+    }
+}
+
+/* Gets a next message from every input that has none at hand: without it, nobody knows which comes
+ * first. */
+static enum feeding feed_hungry(struct event_pump *pump)
+{
+    while (pump->hungry_count > 0) {
+        struct input *input = pump->hungry[pump->hungry_count - 1];
+        enum feeding fed = feed(pump, input);
+        if (fed == LATER || fed == FAILED)
+            return fed;
+        pump->hungry_count--;
+        if (fed == FED)
+            heap_push(pump, input);
+    }
+    return FED;
+}
+
+bt_component_class_sink_consume_method_status event_pump_consume(struct event_pump *pump)
+{
+    size_t handled = 0;
+
+    do {
+        if (pump->stop && *pump->stop)
+            return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_END;
+        switch (feed_hungry(pump)) {
+        case LATER:
+            return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_AGAIN;
+        case FAILED:
+            return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
+        default:
+            break;
+        }
+        if (pump->heap_count == 0)
+            return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_END;
+        struct input *input = heap_pop(pump);
+        const struct input *other = pump->heap_count > 0 ? pump->heap[0] : NULL;
+        enum feeding fed;
+        /* as long as this input has the earliest message, the heap need not be asked */
+        do {
+            handle(pump, input, input->messages[input->next++]);
+            handled++;
+            if (pump->result < 0)
+                return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
+            fed = input->next < input->count && has_time(input->messages[input->next], &input->time)
+                      ? FED
+                      : LATER;
+        } while (fed == FED && (!other || earlier(input, other)));
+        if (fed == FED)
+            heap_push(pump, input);
+        else
+            pump->hungry[pump->hungry_count++] = input;
+    } while (handled < CONSUME_EVENTS);
+    return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_OK;
+}
