@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sweep.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The branch whose stages use this point; -1: the main line. */
@@ -13,12 +14,12 @@ static int branch_of_point(const struct path *path, enum point point)
     return -1;
 }
 
-static int order_of(const struct path *path, enum point point)
+static bool begins_a_stage(const struct path *path, enum point point)
 {
-    for (size_t i = 0; i < path->point_count; i++)
-        if (path->points[i] == point)
-            return (int)i;
-    return -1;
+    for (size_t i = 0; i < path->stage_count; i++)
+        if (path->stages[i].from == point)
+            return true;
+    return false;
 }
 
 void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
@@ -29,16 +30,20 @@ void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
         const struct path_stage *stage = &path->stages[i];
         uint64_t bit = 1ull << i;
         plan->opens[stage->from] |= bit;
+        plan->closes[stage->to] |= bit;
         if (stage->branch < 0)
             plan->main_line |= bit;
         else
             plan->branch[stage->branch] |= bit;
 
-        int end = order_of(path, stage->to);
-        for (size_t p = (size_t)end; p < path->point_count; p++) {
-            int branch = branch_of_point(path, path->points[p]);
-            if ((int)p == end || branch < 0 || branch == stage->branch)
-                plan->closes[path->points[p]] |= bit;
+        size_t begin = (size_t)path_point_order(path, stage->from);
+        size_t end = (size_t)path_point_order(path, stage->to);
+        for (size_t p = 0; p < path->point_count; p++) {
+            enum point point = path->points[p];
+            if (branch_of_point(path, point) != stage->branch)
+                continue;
+            if (p > end || (p < begin && begins_a_stage(path, point)))
+                plan->closes[point] |= bit;
         }
     }
 }
@@ -56,9 +61,11 @@ static uint64_t winning_branch(const struct sweep_plan *plan, const struct trail
             break;
         uint64_t closing = open & plan->closes[mark->point];
         open &= ~closing;
-        for (size_t b = 0; closing && b < count; b++)
-            if (closing & plan->branch[b])
-                ended_at[b] = mark->time_ns;
+        for (uint64_t rest = closing; rest; rest &= rest - 1) {
+            const struct path_stage *stage = &plan->path->stages[__builtin_ctzll(rest)];
+            if (stage->branch >= 0 && stage->to == mark->point)
+                ended_at[stage->branch] = mark->time_ns;
+        }
         open |= plan->opens[mark->point];
     }
     uint64_t winner = 0;

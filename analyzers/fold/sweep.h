@@ -20,9 +20,10 @@
  * running when the op was answered, is counted beside it. While a stage of the main line is open
  * the answer waits for that, not for a branch.
  *
- * A stage whose end was never seen is closed by the next point that lies behind its end in the
- * op's life (on the same branch, or on the main line), so that a lost mark does not make a stage
- * swallow the rest of the op.
+ * A stage whose end was never seen is closed by the next point of its line (the main one, or its
+ * branch) that lies behind its end in the op's life, so that a lost mark does not make a stage
+ * swallow the rest of the op. And an op that goes back in its life (it was put into a queue once
+ * more) is no longer in the stages that begin behind that point.
  */
 
 /* A path in the form the walk wants: bit i stands for stage i. */

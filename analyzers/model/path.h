@@ -90,6 +90,9 @@ struct path {
 int path_read(const char *file, struct path **path);
 void path_free(struct path *path); /* NULL is fine */
 
+/* Where the point stands in the op's life, from 0; -1: `points` does not have it. */
+int path_point_order(const struct path *path, enum point point);
+
 /* All paths of a directory (files *.yaml, in name order), for choosing among them op by op. */
 struct path_set {
     size_t count;

@@ -15,9 +15,6 @@ struct stage_names {
  * an outer one before those within it. `names` has a row a stage, in the order of path->stages. */
 int path_check(struct path *path, struct stage_names *names);
 
-/* Where the point stands in the op's life; -1: not in `points`. */
-int path_point_order(const struct path *path, enum point point);
-
 /* An empty path; NULL with the message. */
 struct path *path_new(const char *file);
 
