@@ -157,7 +157,8 @@ static int start_recording(struct lttng_session *session,
     snprintf(subbuffers, sizeof(subbuffers), "--num-subbuf=%u",
              options->subbuffers ? options->subbuffers : 8);
 
-    int result = lttng((const char *const[]){"lttng", "create", "optrail", output, NULL});
+    int result = lttng((const char *const[]){"lttng", "create", "optrail", output,
+                                             options->in_memory ? "--snapshot" : NULL, NULL});
     if (result < 0)
         return result;
     session->recording = true;

@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_LTTNG_SESSION_H
 #define OPTRAIL_LTTNG_SESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -19,6 +20,9 @@ struct lttng_session_options {
     const char *const *events; /* names or patterns, ended by NULL */
     size_t subbuffer_bytes;    /* per cpu; a power of two; 0: 4 MiB */
     unsigned subbuffers;       /* per cpu; a power of two; 0: 8 */
+    /* events go round in the buffers, the oldest are overwritten, none are written to disk: every
+     * event then costs the traced program the same, however many there are */
+    bool in_memory;
 };
 
 struct lttng_session;
