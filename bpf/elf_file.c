@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "err.h"
+
+struct segment {
+    uint64_t address;
+    uint64_t offset;
+    uint64_t size; /* bytes that come from the file */
+    bool executable;
+};
+
+struct elf_file {
+    int fd;
+    Elf *elf;
+    uint64_t size;
+    size_t segment_count;
+    struct segment *segments;
+};
+
+static int read_segments(struct elf_file *file, const char *path)
+{
+    size_t count;
+    if (elf_getphdrnum(file->elf, &count))
+        return err_set(EINVAL, "%s: damaged ELF file: %s", path, elf_errmsg(-1));
+    if (count > UINT16_MAX)
+        return err_set(EINVAL, "%s: damaged ELF file: %zu program headers", path, count);
+    file->segments = calloc(count ? count : 1, sizeof(*file->segments));
+    if (!file->segments)
+        return err_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_LOAD)
+            continue;
+        if (header.p_offset > file->size || header.p_filesz > file->size - header.p_offset)
+            continue;
+        file->segments[file->segment_count++] = (struct segment){
+            header.p_vaddr, header.p_offset, header.p_filesz, header.p_flags & PF_X};
+    }
+    return 0;
+}
+
+int elf_file_open(const char *path, struct elf_file **result)
+{
+    *result = NULL;
+    elf_version(EV_CURRENT);
+    struct elf_file *file = calloc(1, sizeof(*file));
+    if (!file)
+        return err_no_memory();
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error;
+    struct stat status;
+    GElf_Ehdr header;
+    if (file->fd < 0) {
+        error = err_set(errno, "cannot open %s: %s", path, strerror(errno));
+        goto fail;
+    }
+    if (fstat(file->fd, &status) || !S_ISREG(status.st_mode)) {
+        error = err_set(EINVAL, "%s: not a regular file", path);
+        goto fail;
+    }
+    file->size = (uint64_t)status.st_size;
+    /* not ELF_C_READ_MMAP: a file that shrinks under us must not be a SIGBUS */
+    file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+    if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header)) {
+        error = err_set(EINVAL, "%s: not an ELF file", path);
+        goto fail;
+    }
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        header.e_machine != EM_X86_64) {
+        error = err_set(ENOTSUP, "%s: not an x86-64 program: only those can be probed", path);
+        goto fail;
+    }
+    error = read_segments(file, path);
+    if (error)
+        goto fail;
+    *result = file;
+    return 0;
+fail:
+    elf_file_close(file);
+    return error;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+    if (!file)
+        return;
+    free(file->segments);
+    if (file->elf)
+        elf_end(file->elf);
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file);
+}
+
+int elf_file_offset(const struct elf_file *file, uint64_t address, bool executable,
+                    uint64_t *offset)
+{
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const struct segment *segment = &file->segments[i];
+        if (executable && !segment->executable)
+            continue;
+        if (address >= segment->address && address - segment->address < segment->size) {
+            *offset = segment->offset + (address - segment->address);
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+/* Takes the symbols of one table that are wanted. */
+static void look_through(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header,
+                         const char *const *names, size_t count, struct elf_function *functions)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || header->sh_entsize == 0)
+        return;
+    size_t symbols = data->d_size / header->sh_entsize;
+    for (size_t i = 0; i < symbols && i <= INT32_MAX; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol))
+            return;
+        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
+            symbol.st_value == 0)
+            continue;
+        const char *name = elf_strptr(file->elf, header->sh_link, symbol.st_name);
+        if (!name)
+            continue;
+        for (size_t n = 0; n < count; n++) {
+            if (functions[n].address || strcmp(names[n], name) != 0)
+                continue;
+            uint64_t offset;
+            if (elf_file_offset(file, symbol.st_value, true, &offset) == 0)
+                functions[n] = (struct elf_function){symbol.st_value, symbol.st_size, offset};
+        }
+    }
+}
+
+int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
+                       struct elf_function *functions)
+{
+    memset(functions, 0, count * sizeof(*functions));
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(file->elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            return err_set(EINVAL, "damaged ELF file: %s", elf_errmsg(-1));
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+            look_through(file, section, &header, names, count, functions);
+    }
+    return 0;
+}
+
+long elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(file->fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(errno, "cannot read the program: %s", strerror(errno));
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (long)done;
+}
+
+uint64_t elf_file_size(const struct elf_file *file)
+{
+    return file->size;
+}
+
+Elf *elf_file_handle(struct elf_file *file)
+{
+    return file->elf;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_ELF_FILE_H
+#define OPTRAIL_ELF_FILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * An ELF executable as the loader needs it: functions by name, addresses to file offsets, bytes.
+ * The file is not trusted: every number in it is checked before it is used. One thread at a time.
+ */
+struct elf_file;
+
+/* Opens the 64-bit little-endian x86-64 executable or library at `path`; refuses everything else
+ * with the message. Owned by the caller. */
+int elf_file_open(const char *path, struct elf_file **file);
+void elf_file_close(struct elf_file *file); /* NULL is fine */
+
+struct elf_function {
+    uint64_t address; /* virtual, as the file says; 0: there is no such function */
+    uint64_t size;    /* bytes; 0 when the file does not say */
+    uint64_t offset;  /* of its first byte in the file */
+};
+
+/* Looks up `count` mangled names in .symtab and .dynsym, in one pass; what is not there, or lies
+ * outside of the executable code, stays {0}. Negative errno only when the file is damaged. */
+int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
+                       struct elf_function *functions);
+
+/* Virtual address to file offset by the program headers; -ENOENT (no message) if the address is in
+ * no part that comes from the file. `executable`: only parts that hold code. */
+int elf_file_offset(const struct elf_file *file, uint64_t address, bool executable,
+                    uint64_t *offset);
+
+/* Reads `size` bytes at a file offset; fewer only at the end of the file. Returns how many. */
+long elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size);
+
+uint64_t elf_file_size(const struct elf_file *file);
+
+/* Weak: for walking sections. */
+Elf *elf_file_handle(struct elf_file *file);
+
+#endif

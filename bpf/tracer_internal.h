@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_TRACER_INTERNAL_H
+#define OPTRAIL_TRACER_INTERNAL_H
+
+#include "event_order.h"
+#include "tracer.h"
+#include "trial.h"
+#include "uprobe.h"
+#include "uprobe_link.h"
+#include "usdt.h"
+
+struct uprobe_bpf; /* the skeleton */
+struct ring_buffer;
+
+/* Shared between tracer.c (life), tracer_sites.c (what to probe) and tracer_feed.c (events). */
+struct tracer {
+    struct target target;
+    struct tracer_options options;
+    struct uprobe_bpf *skeleton;
+    struct trial trial;
+    char method[96];
+
+    /* a site's index is its cookie and its row in the BPF maps */
+    size_t site_count;
+    struct tracer_site *sites;
+    struct uprobe_site *specs;
+    struct uprobe_place *places; /* of the attached ones: first the starts, then the others */
+    size_t place_count;
+    size_t start_count;
+    bool utime_stamps[UPROBE_MAX_SITES]; /* by point: its stamps are packed wall-clock times */
+    char **names;                        /* made-up site names; owned */
+    size_t name_count;
+    struct usdt_probes usdt; /* owns the names of USDT sites */
+
+    /* Points that start an op are attached last and detached first: no op is seen whose later
+     * points are not. NULL when detached. */
+    struct uprobe_link *starts, *others;
+    bool attached;
+    int process; /* pidfd; -1: the kernel has none */
+    bool exited;
+
+    struct event_feed feed;
+    struct ring_buffer *ring;
+    struct event_order order;
+    uint64_t deadline_ns; /* 0: none */
+    uint64_t wall_offset_ns;
+    uint64_t drained_ns; /* when the last drain began */
+    uint64_t newest_ns;  /* the newest event of the last drain */
+    bool drain_cut;      /* the last drain stopped before the ring was empty */
+    bool ended;
+    int drain_error;
+    uint64_t delivered;
+    uint64_t unset_stamps;
+    uint64_t lost_told;
+    int cpus;
+};
+
+/* Chooses the sites from the map or, without one, from the target's USDT notes; fills sites, specs
+ * and places, and the BPF maps `sites` and `texts`. */
+int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map);
+
+/* Sets up and frees the ring and what the feed needs. */
+int tracer_feed_open(struct tracer *tracer);
+void tracer_feed_close(struct tracer *tracer);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_file.h"
+#include "err.h"
+#include "points.h"
+#include "site.h"
+#include "tracer_internal.h"
+#include "uprobe.skel.h"
+
+/* What our probe library's notes say; nothing else is understood. */
+#define USDT_ARGUMENTS "8@%rdi 8@%rsi 8@%rdx"
+
+/* Functions are read up to here to choose a site. */
+#define MAX_FUNCTION (128u << 10)
+
+static int reserve(struct tracer *tracer, size_t count)
+{
+    if (count == 0 || count > UPROBE_MAX_SITES)
+        return err_set(E2BIG, "%zu places to probe: between 1 and %d can be", count,
+                       UPROBE_MAX_SITES);
+    tracer->sites = calloc(count, sizeof(*tracer->sites));
+    tracer->specs = calloc(count, sizeof(*tracer->specs));
+    tracer->places = calloc(count, sizeof(*tracer->places));
+    tracer->names = calloc(count, sizeof(*tracer->names));
+    if (!tracer->sites || !tracer->specs || !tracer->places || !tracer->names)
+        return err_no_memory();
+    tracer->site_count = count;
+    return 0;
+}
+
+static void accept(struct tracer *tracer, size_t index, uint64_t offset, uint64_t semaphore_offset)
+{
+    tracer->sites[index].attached = true;
+    size_t at = tracer->place_count++;
+    bool starts = tracer->specs[index].kind == UPROBE_POINT &&
+                  point_rows[tracer->specs[index].point].role == ROLE_START;
+    if (starts) {
+        tracer->places[at] = tracer->places[tracer->start_count];
+        at = tracer->start_count++;
+    }
+    tracer->places[at] = (struct uprobe_place){offset, semaphore_offset, index};
+}
+
+/* Leaves the site out, with err_message() as the reason. */
+static void refuse(struct tracer *tracer, size_t index)
+{
+    snprintf(tracer->sites[index].reason, sizeof(tracer->sites[index].reason), "%s", err_message());
+}
+
+/* Finds the place for one row of the map. */
+static int place_function(struct tracer *tracer, struct elf_file *file, const struct probe_row *row,
+                          const struct elf_function *function, size_t index)
+{
+    if (!function->address)
+        return err_set(ENOENT, "the program has no such function");
+    size_t size = function->size && function->size < MAX_FUNCTION ? function->size : 256;
+    uint8_t *code = malloc(size);
+    if (!code)
+        return err_no_memory();
+    long got = elf_file_read(file, function->offset, code, size);
+    struct site site;
+    int error =
+        got < 0 ? (int)got
+                : site_choose(code, (size_t)got, row->registers, tracer->options.allow_slow, &site);
+    free(code);
+    if (error)
+        return error;
+    tracer->sites[index].slow = site.slow;
+    accept(tracer, index, function->offset + site.offset, 0);
+    return 0;
+}
+
+static int add_texts(struct tracer *tracer, const struct probe_row *row)
+{
+    int map = bpf_map__fd(tracer->skeleton->maps.texts);
+    for (size_t i = 0; i < row->text_count; i++) {
+        struct uprobe_text text = {0};
+        size_t length = strlen(row->texts[i].text);
+        memcpy(text.bytes, row->texts[i].text,
+               length < sizeof(text.bytes) ? length : sizeof(text.bytes));
+        if (bpf_map_update_elem(map, &text, &row->texts[i].point, BPF_ANY))
+            return err_set(errno, "cannot fill the table of texts: %s", strerror(errno));
+        if (row->utime_stamp && row->texts[i].point < POINT_COUNT)
+            tracer->utime_stamps[row->texts[i].point] = true;
+    }
+    return 0;
+}
+
+static int name_of_row(struct tracer *tracer, const struct probe_row *row, size_t index)
+{
+    struct tracer_site *site = &tracer->sites[index];
+    site->function = row->function ? row->function : row->symbol;
+    if (row->point >= 0) {
+        site->name = point_rows[row->point].name;
+        return 0;
+    }
+    char *name;
+    if (asprintf(&name, "texts of %.*s", (int)strcspn(site->function, "("), site->function) < 0)
+        return err_no_memory();
+    site->name = tracer->names[tracer->name_count++] = name;
+    return 0;
+}
+
+static int choose_from_map(struct tracer *tracer, struct elf_file *file,
+                           const struct probe_map *map)
+{
+    const char **symbols = calloc(map->count, sizeof(*symbols));
+    struct elf_function *functions = calloc(map->count, sizeof(*functions));
+    int error = symbols && functions ? reserve(tracer, map->count) : err_no_memory();
+    for (size_t i = 0; !error && i < map->count; i++)
+        symbols[i] = map->rows[i].symbol;
+    if (!error)
+        error = elf_file_functions(file, symbols, map->count, functions);
+    for (size_t i = 0; !error && i < map->count; i++) {
+        const struct probe_row *row = &map->rows[i];
+        tracer->specs[i] = row->site;
+        error = name_of_row(tracer, row, i);
+        if (!error)
+            error = add_texts(tracer, row);
+        if (error)
+            break;
+        if (row->utime_stamp && row->point >= 0)
+            tracer->utime_stamps[row->point] = true;
+        int refused = place_function(tracer, file, row, &functions[i], i);
+        if (refused && row->required)
+            error = err_prefix(refused, "%s:%d: %s cannot be probed at %s", map->file, row->line,
+                               tracer->sites[i].name, tracer->sites[i].function);
+        else if (refused)
+            refuse(tracer, i);
+    }
+    free(symbols);
+    free(functions);
+    return error;
+}
+
+/* Finds the place for one USDT probe: the nop that is cheaper here. */
+static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct usdt_probe *probe,
+                      size_t index)
+{
+    int point = point_by_identifier(probe->name);
+    if (point < 0)
+        return err_set(ENOENT, "this optrail does not know the point %s", probe->name);
+    tracer->specs[index] = (struct uprobe_site){.point = (uint16_t)point,
+                                                .key = {.reg = UPROBE_RDI, .width = 8},
+                                                .arg0 = {.reg = UPROBE_RSI, .width = 8},
+                                                .arg1 = {.reg = UPROBE_RDX, .width = 8}};
+    tracer->sites[index].name = point_rows[point].name;
+    if (strcmp(probe->arguments, USDT_ARGUMENTS) != 0)
+        return err_set(ENOTSUP, "its arguments are `%s`, not `%s`", probe->arguments,
+                       USDT_ARGUMENTS);
+    uint8_t code[16];
+    long got = elf_file_read(file, probe->offset, code, sizeof(code));
+    if (got < 1)
+        return err_set(EINVAL, "its site lies outside of the file");
+    if (site_is_nop_pair(code, (size_t)got)) {
+        accept(tracer, index, probe->offset + (trial_prefers_nop5(&tracer->trial) ? 1 : 0),
+               probe->semaphore_offset);
+        return 0;
+    }
+    struct site site;
+    int error = site_choose(code, 1, 0, tracer->options.allow_slow, &site);
+    if (error)
+        return error;
+    tracer->sites[index].slow = site.slow;
+    accept(tracer, index, probe->offset, probe->semaphore_offset);
+    return 0;
+}
+
+static int choose_from_usdt(struct tracer *tracer, struct elf_file *file)
+{
+    int error = usdt_read(file, "optrail", &tracer->usdt);
+    if (!error && tracer->usdt.count == 0)
+        error = err_set(ENOENT, "the program has no probes: nothing to attach to");
+    if (!error)
+        error = reserve(tracer, tracer->usdt.count);
+    for (size_t i = 0; !error && i < tracer->usdt.count; i++) {
+        tracer->sites[i].name = tracer->sites[i].function = tracer->usdt.probes[i].name;
+        if (place_usdt(tracer, file, &tracer->usdt.probes[i], i))
+            refuse(tracer, i);
+    }
+    return error;
+}
+
+static int fill_specs(struct tracer *tracer)
+{
+    int map = bpf_map__fd(tracer->skeleton->maps.sites);
+    for (uint32_t i = 0; i < tracer->site_count; i++)
+        if (bpf_map_update_elem(map, &i, &tracer->specs[i], BPF_ANY))
+            return err_set(errno, "cannot fill the table of sites: %s", strerror(errno));
+    return 0;
+}
+
+int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map)
+{
+    struct elf_file *file;
+    int error = elf_file_open(tracer->target.program, &file);
+    if (error)
+        return error;
+    error = map ? choose_from_map(tracer, file, map) : choose_from_usdt(tracer, file);
+    elf_file_close(file);
+    if (!error && tracer->place_count == 0)
+        error = err_set(ENOTSUP, "none of the %zu places can be probed; the first: %s",
+                        tracer->site_count, tracer->sites[0].reason);
+    return error ? error : fill_specs(tracer);
+}

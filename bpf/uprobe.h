@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+#ifndef OPTRAIL_UPROBE_H
+#define OPTRAIL_UPROBE_H
+
+/*
+ * What the loader tells uprobe.bpf.c: one row a site. The cookie of a site is its index in the
+ * array `sites`; the program knows nothing else, so that a new point needs no new program.
+ * Shared with BPF: vmlinux.h or <stdint.h> comes before it.
+ */
+
+/* Registers that hold arguments on x86-64 when a function is entered, and the stack pointer. */
+enum uprobe_register {
+    UPROBE_NONE, /* the value is offsets[0] itself */
+    UPROBE_RDI,
+    UPROBE_RSI,
+    UPROBE_RDX,
+    UPROBE_RCX,
+    UPROBE_R8,
+    UPROBE_R9,
+    UPROBE_RSP,
+    UPROBE_REGISTER_COUNT
+};
+
+#define UPROBE_MAX_LOADS 3
+
+/* How to come to a number: a register, then `loads` times "the 8 bytes at that address + offset".
+ */
+struct uprobe_fetch {
+    uint8_t reg;    /* enum uprobe_register */
+    uint8_t loads;  /* at most UPROBE_MAX_LOADS */
+    uint8_t width;  /* 8: as it is; 4: the low half, sign-extended (an int) */
+    uint8_t negate; /* 1: -value (an errno that is returned negative) */
+    int32_t offsets[UPROBE_MAX_LOADS];
+};
+
+enum uprobe_compare { UPROBE_ALWAYS, UPROBE_EQUAL, UPROBE_UNEQUAL, UPROBE_LESS, UPROBE_GREATER };
+
+enum uprobe_kind {
+    UPROBE_POINT, /* the site is a point */
+    UPROBE_TEXT,  /* a text argument says which point it is: map `texts` */
+};
+
+struct uprobe_site {
+    uint16_t point; /* enum point; UPROBE_POINT only */
+    uint8_t kind;   /* enum uprobe_kind */
+    uint8_t compare;
+    uint32_t unused;
+    struct uprobe_fetch key;
+    struct uprobe_fetch arg0;
+    struct uprobe_fetch arg1;
+    struct uprobe_fetch when; /* compared with when_value (signed) unless UPROBE_ALWAYS */
+    int64_t when_value;
+    struct uprobe_fetch length; /* UPROBE_TEXT: the text's length and address */
+    struct uprobe_fetch text;
+};
+
+/* The bytes of a text that decide, padded with zeros: longer texts are told apart by these alone.
+ */
+#define UPROBE_TEXT_BYTES 16
+struct uprobe_text {
+    char bytes[UPROBE_TEXT_BYTES];
+};
+#define UPROBE_IGNORED 0xffffu /* value in `texts`: known, and of no interest */
+
+#define UPROBE_MAX_SITES 512
+#define UPROBE_MAX_TEXTS 256
+
+/* Counted per CPU and site. */
+struct uprobe_counts {
+    uint64_t events;       /* handed to the ring */
+    uint64_t ignored;      /* texts of no interest, and hits that the site's condition refused */
+    uint64_t unknown_text; /* texts that the map does not know */
+    uint64_t faults;       /* an address could not be read: no event */
+    uint64_t lost;         /* the ring was full */
+};
+
+/* When events were lost, per CPU. `epoch` says in which reading period of the loader. */
+struct uprobe_lost {
+    uint64_t count; /* since the start */
+    uint64_t first_ns;
+    uint64_t last_ns;
+    uint64_t epoch;
+};
+
+#endif

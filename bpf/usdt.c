@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "usdt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+#define NOTE_STAPSDT 3
+
+/* A program with more probes than this is not one of ours. */
+#define MAX_PROBES 65536
+
+/* Where .stapsdt.base lies in this file; 0 if there is none. */
+static uint64_t base_address(struct elf_file *file)
+{
+    Elf *elf = elf_file_handle(file);
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names))
+        return 0;
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if (name && strcmp(name, ".stapsdt.base") == 0)
+            return header.sh_addr;
+    }
+    return 0;
+}
+
+/* The string at *text, which must end before `end`; steps behind it. NULL if it does not end. */
+static const char *next_string(const char **text, const char *end)
+{
+    const char *start = *text;
+    const char *stop = memchr(start, '\0', (size_t)(end - start));
+    if (!stop)
+        return NULL;
+    *text = stop + 1;
+    return start;
+}
+
+static int add_probe(struct usdt_probes *probes, struct usdt_probe probe)
+{
+    struct usdt_probe *grown =
+        realloc(probes->probes, (probes->count + 1) * sizeof(*probes->probes));
+    if (grown)
+        probes->probes = grown;
+    if (!grown || !probe.name || !probe.arguments) {
+        free(probe.name);
+        free(probe.arguments);
+        return err_no_memory();
+    }
+    probes->probes[probes->count++] = probe;
+    return 0;
+}
+
+/* One note's descriptor: pc, base, semaphore, provider, name, arguments. */
+static int take_note(struct elf_file *file, uint64_t base, const char *provider, const char *bytes,
+                     size_t size, struct usdt_probes *probes)
+{
+    uint64_t addresses[3];
+    if (size < sizeof(addresses)) {
+        probes->damaged++;
+        return 0;
+    }
+    memcpy(addresses, bytes, sizeof(addresses));
+    const char *text = bytes + sizeof(addresses), *end = bytes + size;
+    const char *owner = next_string(&text, end);
+    const char *name = owner ? next_string(&text, end) : NULL;
+    const char *arguments = name ? next_string(&text, end) : NULL;
+    if (!arguments) {
+        probes->damaged++;
+        return 0;
+    }
+    if (strcmp(owner, provider) != 0)
+        return 0;
+    /* a prelinked file has moved since the note was written: the base tells by how much */
+    uint64_t moved = base ? base - addresses[1] : 0;
+    struct usdt_probe probe = {0};
+    if (elf_file_offset(file, addresses[0] + moved, true, &probe.offset) ||
+        (addresses[2] &&
+         elf_file_offset(file, addresses[2] + moved, false, &probe.semaphore_offset)) ||
+        probes->count >= MAX_PROBES) {
+        probes->damaged++;
+        return 0;
+    }
+    probe.name = strdup(name);
+    probe.arguments = strdup(arguments);
+    return add_probe(probes, probe);
+}
+
+static int take_section(struct elf_file *file, Elf_Scn *section, uint64_t base,
+                        const char *provider, struct usdt_probes *probes)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || !data->d_buf)
+        return 0;
+    size_t offset = 0, next, name_offset, text_offset;
+    GElf_Nhdr note;
+    while (offset < data->d_size &&
+           (next = gelf_getnote(data, offset, &note, &name_offset, &text_offset)) > 0) {
+        const char *bytes = data->d_buf;
+        if (note.n_type == NOTE_STAPSDT && note.n_namesz == sizeof("stapsdt") &&
+            memcmp(bytes + name_offset, "stapsdt", sizeof("stapsdt")) == 0) {
+            int error = take_note(file, base, provider, bytes + text_offset, note.n_descsz, probes);
+            if (error)
+                return error;
+        }
+        offset = next;
+    }
+    if (offset < data->d_size)
+        probes->damaged++;
+    return 0;
+}
+
+int usdt_read(struct elf_file *file, const char *provider, struct usdt_probes *probes)
+{
+    *probes = (struct usdt_probes){0};
+    Elf *elf = elf_file_handle(file);
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names))
+        return 0; /* no sections, hence no notes */
+    uint64_t base = base_address(file);
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if (!name || strcmp(name, ".note.stapsdt") != 0)
+            continue;
+        int error = take_section(file, section, base, provider, probes);
+        if (error) {
+            usdt_free(probes);
+            return error;
+        }
+    }
+    return 0;
+}
+
+void usdt_free(struct usdt_probes *probes)
+{
+    for (size_t i = 0; i < probes->count; i++) {
+        free(probes->probes[i].name);
+        free(probes->probes[i].arguments);
+    }
+    free(probes->probes);
+    *probes = (struct usdt_probes){0};
+}
