@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "fold.h"
+
+#define MAX_FOLDS 16
+/* Events between two calls of `progress`, less one; a power of two. */
+#define PROGRESS_MASK 0xffffu
+
+struct fold {
+    const struct fold_class *class;
+    void *state;
+};
+
+struct analysis {
+    struct event_consumer consumer;
+    struct path_set paths;
+    struct trail_builder *builder;
+    size_t fold_count;
+    struct fold folds[MAX_FOLDS];
+    /* those that want single events, so that the rest costs nothing on each */
+    size_t event_fold_count;
+    struct fold event_folds[MAX_FOLDS];
+    uint64_t events;
+    void (*progress)(void *context, uint64_t events);
+    void *progress_context;
+    bool ended;
+};
+
+static int take_event(void *context, const struct optrail_event *event)
+{
+    struct analysis *analysis = context;
+
+    if ((++analysis->events & PROGRESS_MASK) == 0 && analysis->progress)
+        analysis->progress(analysis->progress_context, analysis->events);
+    for (size_t i = 0; i < analysis->event_fold_count; i++) {
+        const struct fold *fold = &analysis->event_folds[i];
+        int result = fold->class->event(fold->state, event);
+        if (result < 0)
+            return result;
+    }
+    return trail_builder_event(analysis->builder, event);
+}
+
+static int take_lost(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct analysis *analysis = context;
+
+    (void)count; /* the reader's counts have it */
+    return trail_builder_lost(analysis->builder, begin_ns, end_ns);
+}
+
+static int take_trail(void *context, const struct trail *trail)
+{
+    struct analysis *analysis = context;
+
+    for (size_t i = 0; i < analysis->fold_count; i++) {
+        const struct fold *fold = &analysis->folds[i];
+        int result = fold->class->trail ? fold->class->trail(fold->state, trail) : 0;
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int read_paths(struct analysis *analysis, const char *path)
+{
+    struct stat status;
+    struct path *read;
+    int result;
+
+    if (!path)
+        result = path_set_read(path_default_directory(), &analysis->paths);
+    else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        result = path_set_read(path, &analysis->paths);
+    else if ((result = path_read(path, &read)) == 0)
+        result = path_set_add(&analysis->paths, read);
+    /* the file is wrong, not the way in which the command is used */
+    return result == -EINVAL ? -EBADMSG : result;
+}
+
+static int make_folds(struct analysis *analysis)
+{
+    const struct fold_options options = {.paths = &analysis->paths};
+
+    for (const struct fold_class *const *class = fold_classes; *class; class ++) {
+        struct fold fold = {.class = *class};
+        int result;
+        if (analysis->fold_count == MAX_FOLDS)
+            return err_set(E2BIG, "more than %d folds: raise MAX_FOLDS", MAX_FOLDS);
+        result = fold.class->create(&options, &fold.state);
+        if (result < 0)
+            return result;
+        analysis->folds[analysis->fold_count++] = fold;
+        if (fold.class->event)
+            analysis->event_folds[analysis->event_fold_count++] = fold;
+    }
+    return 0;
+}
+
+int analysis_new(const struct analysis_options *options, struct analysis **analysis)
+{
+    struct analysis *made = calloc(1, sizeof(*made));
+    int result;
+
+    if (!made)
+        return err_no_memory();
+    made->consumer =
+        (struct event_consumer){.context = made, .event = take_event, .lost = take_lost};
+    made->progress = options->progress;
+    made->progress_context = options->progress_context;
+    if ((result = read_paths(made, options->path)) < 0 || (result = make_folds(made)) < 0 ||
+        (result = trail_builder_new(options->limits, take_trail, made, &made->builder)) < 0) {
+        analysis_free(made);
+        return result;
+    }
+    *analysis = made;
+    return 0;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+    if (!analysis)
+        return;
+    for (size_t i = 0; i < analysis->fold_count; i++)
+        if (analysis->folds[i].class->free)
+            analysis->folds[i].class->free(analysis->folds[i].state);
+    if (analysis->builder)
+        trail_builder_free(analysis->builder);
+    path_set_free(&analysis->paths);
+    free(analysis);
+}
+
+const struct event_consumer *analysis_consumer(struct analysis *analysis)
+{
+    return &analysis->consumer;
+}
+
+const struct path_set *analysis_paths(const struct analysis *analysis)
+{
+    return &analysis->paths;
+}
+
+static int fill_source(struct report *report, const struct read_counts *counts)
+{
+    report->source.pid = (int)counts->pid;
+    report->source.seconds = (double)(counts->end_ns - counts->begin_ns) / 1e9;
+    return report_set_string(&report->source.kind, counts->tracer);
+}
+
+static int fill_counts(struct report *report, const struct read_counts *read,
+                       const struct trail_counts *trails)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } others[] = {
+        {"lost_packets", read->lost_packets},
+        {"late_events", read->late},
+        {"unknown_events", read->unknown},
+        {"malformed_events", read->malformed},
+        {"foreign_events", read->foreign},
+        {"unmatched_before_start", trails->of_which_before_start},
+        {"unmatched_after_finish", trails->of_which_after_finish},
+        {"damaged_streams", read->damaged},
+    };
+    int result = 0;
+
+    report->counts.events = read->events;
+    report->counts.lost_events = read->lost;
+    report->counts.unmatched_events = trails->unmatched;
+    for (int end = 0; result == 0 && end < TRAIL_END_COUNT; end++)
+        if (end != TRAIL_FINISHED)
+            result = report_add_incomplete(report, trail_end_names[end], trails->ended[end]);
+    for (size_t i = 0; result == 0 && i < sizeof(others) / sizeof(others[0]); i++)
+        result = report_add_other(report, others[i].name, others[i].value);
+    return result;
+}
+
+/* The daemon and its store, as the path of the ops that took the most time has them. */
+static int fill_daemon(const struct analysis *analysis, struct report *report)
+{
+    for (size_t i = 0; i < report->op_count; i++) {
+        for (size_t j = 0; j < analysis->paths.count; j++) {
+            const struct path *path = analysis->paths.paths[j];
+            if (strcmp(path->name, report->ops[i].path) != 0)
+                continue;
+            int result = report_set_string(&report->source.daemon, path->daemon);
+            return result < 0 ? result : report_set_string(&report->source.store, path->store);
+        }
+    }
+    return 0;
+}
+
+static int fill_notes(struct report *report, const struct read_counts *counts, const char *damage)
+{
+    int result = damage ? report_add_note(report, "%s", damage) : 0;
+
+    if (result == 0 && counts->late > 0)
+        result =
+            report_add_note(report,
+                            "a clock goes back behind %" PRIu64 ".%09" PRIu64
+                            " s: the times of the ops at that moment are not to be trusted",
+                            counts->late_after_ns / 1000000000, counts->late_after_ns % 1000000000);
+    for (size_t i = 0; result == 0 && i < report->op_count; i++)
+        if (!*report->ops[i].path)
+            result = report_add_note(report,
+                                     "%" PRIu64 " ops match no path, so their stages are not "
+                                     "known: `optrail paths` lists the paths, --path FILE reads "
+                                     "another one",
+                                     report->ops[i].count);
+    return result;
+}
+
+int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,
+                    struct report **report)
+{
+    struct report *made = NULL;
+    int result = 0;
+
+    if (!analysis->ended)
+        result = trail_builder_end(analysis->builder);
+    analysis->ended = true;
+    if (result == 0)
+        result = report_new(&made);
+    if (result == 0)
+        result = fill_source(made, counts);
+    if (result == 0)
+        result = fill_counts(made, counts, trail_builder_counts(analysis->builder));
+    for (size_t i = 0; result == 0 && i < analysis->fold_count; i++)
+        if (analysis->folds[i].class->fill)
+            result = analysis->folds[i].class->fill(analysis->folds[i].state, made);
+    if (result == 0)
+        result = fill_daemon(analysis, made);
+    if (result == 0)
+        result = fill_notes(made, counts, damage);
+    if (result < 0) {
+        report_free(made);
+        return result;
+    }
+    *report = made;
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_ANALYSIS_H
+#define OPTRAIL_ANALYSIS_H
+
+#include "path.h"
+#include "reader.h"
+#include "report.h"
+#include "trail.h"
+
+/*
+ * The whole way from events to a report: trail builder, every fold of fold_classes, report. What
+ * `optrail report`, `optrail attach` and the babeltrace2 plugin have in common.
+ */
+struct analysis_options {
+    const char *path;                  /* a path file, or a directory of them; NULL: the installed
+                                          ones. Weak, like all here; needed during analysis_new */
+    const struct trail_limits *limits; /* NULL: the defaults */
+    /* Called about every 65,536 events with their number so far; may be NULL. */
+    void (*progress)(void *context, uint64_t events);
+    void *progress_context;
+};
+
+struct analysis;
+
+/* Reads the paths and makes builder and folds. Owned by the caller. Negative errno with the
+ * message: -EBADMSG for a path file that is refused. */
+int analysis_new(const struct analysis_options *options, struct analysis **analysis);
+void analysis_free(struct analysis *analysis); /* NULL is fine */
+
+/* Where the events go: for reader_run_traces() or reader_run_source(). Weak. */
+const struct event_consumer *analysis_consumer(struct analysis *analysis);
+
+/* After the last event: closes what is open and makes the report, which the caller owns.
+ * `counts`: what the reader saw. `damage`: the reader's message when counts->damaged is not 0,
+ * else NULL. */
+int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,
+                    struct report **report);
+
+/* The paths in use. Weak. */
+const struct path_set *analysis_paths(const struct analysis *analysis);
+
+#endif

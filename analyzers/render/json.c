@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "escape.h"
+#include "renderers.h"
+
+/*
+ * The report as JSON: one row a field, docs/report-json.md is the manual. Rows are only appended,
+ * never renamed. There is no null: what is not known is "" or 0.
+ */
+enum field_kind {
+    FIELD_TEXT,
+    FIELD_UNSIGNED, /* uint64_t */
+    FIELD_INT,
+    FIELD_REAL,
+    FIELD_ROUNDED, /* double, written as an integer */
+    FIELD_STRINGS, /* NULL-terminated char ** */
+    FIELD_OBJECT,  /* struct in place, of `fields` */
+    FIELD_ROWS,    /* array of structs of `fields` */
+    FIELD_COUNTS,  /* array of struct report_count, as one object */
+};
+
+struct field {
+    const char *key; /* NULL ends the list */
+    enum field_kind kind;
+    size_t offset;
+    size_t count_offset; /* rows and counts: where their number stands */
+    size_t size;         /* rows: of one */
+    const struct field *fields;
+};
+
+static const struct field latency_fields[] = {
+    {.key = "count", FIELD_UNSIGNED, offsetof(struct report_latency, count)},
+    {.key = "mean", FIELD_ROUNDED, offsetof(struct report_latency, mean)},
+    {.key = "p50", FIELD_UNSIGNED, offsetof(struct report_latency, p50)},
+    {.key = "p90", FIELD_UNSIGNED, offsetof(struct report_latency, p90)},
+    {.key = "p99", FIELD_UNSIGNED, offsetof(struct report_latency, p99)},
+    {.key = "p999", FIELD_UNSIGNED, offsetof(struct report_latency, p999)},
+    {.key = "max", FIELD_UNSIGNED, offsetof(struct report_latency, max)},
+    {0},
+};
+
+static const struct field stage_fields[] = {
+    {.key = "name", FIELD_TEXT, offsetof(struct report_stage, name)},
+    {.key = "kind", FIELD_TEXT, offsetof(struct report_stage, kind)},
+    {.key = "text", FIELD_TEXT, offsetof(struct report_stage, text)},
+    {.key = "knobs", FIELD_STRINGS, offsetof(struct report_stage, knobs)},
+    {.key = "count", FIELD_UNSIGNED, offsetof(struct report_stage, count)},
+    {.key = "latency_ns",
+     FIELD_OBJECT,
+     offsetof(struct report_stage, latency),
+     .fields = latency_fields},
+    {.key = "total_ns", FIELD_UNSIGNED, offsetof(struct report_stage, total_ns)},
+    {.key = "beside_ns", FIELD_UNSIGNED, offsetof(struct report_stage, beside_ns)},
+    {.key = "share", FIELD_REAL, offsetof(struct report_stage, share)},
+    {.key = "tail_share", FIELD_REAL, offsetof(struct report_stage, tail_share)},
+    {.key = "largest_share", FIELD_REAL, offsetof(struct report_stage, largest_share)},
+    {0},
+};
+
+static const struct field op_fields[] = {
+    {.key = "type", FIELD_TEXT, offsetof(struct report_op, type)},
+    {.key = "path", FIELD_TEXT, offsetof(struct report_op, path)},
+    {.key = "count", FIELD_UNSIGNED, offsetof(struct report_op, count)},
+    {.key = "failed", FIELD_UNSIGNED, offsetof(struct report_op, failed)},
+    {.key = "bytes", FIELD_UNSIGNED, offsetof(struct report_op, bytes)},
+    {.key = "latency_ns",
+     FIELD_OBJECT,
+     offsetof(struct report_op, latency),
+     .fields = latency_fields},
+    {.key = "total_ns", FIELD_UNSIGNED, offsetof(struct report_op, total_ns)},
+    {.key = "stages",
+     FIELD_ROWS,
+     offsetof(struct report_op, stages),
+     offsetof(struct report_op, stage_count),
+     sizeof(struct report_stage),
+     stage_fields},
+    {.key = "unattributed_ns", FIELD_UNSIGNED, offsetof(struct report_op, unattributed_ns)},
+    {.key = "unattributed_share", FIELD_REAL, offsetof(struct report_op, unattributed_share)},
+    {.key = "unattributed_tail_share",
+     FIELD_REAL,
+     offsetof(struct report_op, unattributed_tail_share)},
+    {0},
+};
+
+static const struct field client_fields[] = {
+    {.key = "client", FIELD_UNSIGNED, offsetof(struct report_client, client)},
+    {.key = "ops", FIELD_UNSIGNED, offsetof(struct report_client, ops)},
+    {.key = "bytes", FIELD_UNSIGNED, offsetof(struct report_client, bytes)},
+    {0},
+};
+
+static const struct field verdict_fields[] = {
+    {.key = "rank", FIELD_INT, offsetof(struct report_verdict, rank)},
+    {.key = "cause", FIELD_TEXT, offsetof(struct report_verdict, cause)},
+    {.key = "stage", FIELD_TEXT, offsetof(struct report_verdict, stage)},
+    {.key = "confidence", FIELD_REAL, offsetof(struct report_verdict, confidence)},
+    {.key = "gain", FIELD_REAL, offsetof(struct report_verdict, gain)},
+    {.key = "text", FIELD_TEXT, offsetof(struct report_verdict, text)},
+    {.key = "knobs", FIELD_STRINGS, offsetof(struct report_verdict, knobs)},
+    {0},
+};
+
+static const struct field source_fields[] = {
+    {.key = "kind", FIELD_TEXT, offsetof(struct report, source.kind)},
+    {.key = "daemon", FIELD_TEXT, offsetof(struct report, source.daemon)},
+    {.key = "id", FIELD_TEXT, offsetof(struct report, source.id)},
+    {.key = "pid", FIELD_INT, offsetof(struct report, source.pid)},
+    {.key = "version", FIELD_TEXT, offsetof(struct report, source.version)},
+    {.key = "store", FIELD_TEXT, offsetof(struct report, source.store)},
+    {.key = "seconds", FIELD_REAL, offsetof(struct report, source.seconds)},
+    {0},
+};
+
+static const struct field counts_fields[] = {
+    {.key = "events", FIELD_UNSIGNED, offsetof(struct report, counts.events)},
+    {.key = "ops", FIELD_UNSIGNED, offsetof(struct report, counts.ops)},
+    {.key = "incomplete",
+     FIELD_COUNTS,
+     offsetof(struct report, counts.incomplete),
+     offsetof(struct report, counts.incomplete_count)},
+    {.key = "lost_events", FIELD_UNSIGNED, offsetof(struct report, counts.lost_events)},
+    {.key = "unmatched_events", FIELD_UNSIGNED, offsetof(struct report, counts.unmatched_events)},
+    {.key = "other",
+     FIELD_COUNTS,
+     offsetof(struct report, counts.others),
+     offsetof(struct report, counts.other_count)},
+    {0},
+};
+
+/* `source` and `counts` have their fields counted from the report's start, hence the offset 0. */
+static const struct field report_fields[] = {
+    {.key = "source", FIELD_OBJECT, 0, .fields = source_fields},
+    {.key = "counts", FIELD_OBJECT, 0, .fields = counts_fields},
+    {.key = "ops",
+     FIELD_ROWS,
+     offsetof(struct report, ops),
+     offsetof(struct report, op_count),
+     sizeof(struct report_op),
+     op_fields},
+    {.key = "clients",
+     FIELD_ROWS,
+     offsetof(struct report, clients),
+     offsetof(struct report, client_count),
+     sizeof(struct report_client),
+     client_fields},
+    {.key = "verdict",
+     FIELD_ROWS,
+     offsetof(struct report, verdicts),
+     offsetof(struct report, verdict_count),
+     sizeof(struct report_verdict),
+     verdict_fields},
+    {0},
+};
+
+static json_t *text_json(const char *text)
+{
+    size_t size = 4 * strlen(text) + 8;
+    char *escaped = malloc(size);
+    json_t *json = NULL;
+
+    if (escaped) {
+        escape_for_json(text, escaped, size);
+        json = json_string(escaped);
+    }
+    free(escaped);
+    return json;
+}
+
+/* JSON integers are signed here: what is larger (no figure of ours can be) stops at the limit. */
+static json_t *unsigned_json(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *strings_json(char *const *strings, size_t count)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < count && strings[i]; i++) {
+        if (json_array_append_new(array, text_json(strings[i])) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *counts_json(const struct report_count *counts, size_t count)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < count; i++) {
+        if (json_object_set_new(object, counts[i].name, unsigned_json(counts[i].value)) < 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *object_json(const char *base, const struct field *fields);
+
+static json_t *rows_json(const char *rows, size_t count, const struct field *field)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < count; i++) {
+        if (json_array_append_new(array, object_json(rows + i * field->size, field->fields)) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+/* The value of a field of the struct that begins at `base`. */
+static json_t *value_json(const char *base, const struct field *field)
+{
+    const void *at = base + field->offset;
+    const size_t *count = (const void *)(base + field->count_offset);
+    const void *const *pointer = at;
+    double real;
+
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return text_json(*(char *const *)at);
+    case FIELD_UNSIGNED:
+        return unsigned_json(*(const uint64_t *)at);
+    case FIELD_INT:
+        return json_integer(*(const int *)at);
+    case FIELD_REAL:
+    case FIELD_ROUNDED:
+        memcpy(&real, at, sizeof(real));
+        if (!isfinite(real))
+            real = 0;
+        return field->kind == FIELD_REAL ? json_real(real) : json_integer(llround(real));
+    case FIELD_STRINGS:
+        return strings_json(*(char *const *const *)at, SIZE_MAX);
+    case FIELD_OBJECT:
+        return object_json(at, field->fields);
+    case FIELD_ROWS:
+        return rows_json(*pointer, *count, field);
+    case FIELD_COUNTS:
+        return counts_json(*pointer, *count);
+    }
+    return NULL;
+}
+
+static json_t *object_json(const char *base, const struct field *fields)
+{
+    json_t *object = json_object();
+
+    for (const struct field *field = fields; object && field->key; field++) {
+        if (json_object_set_new(object, field->key, value_json(base, field)) < 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *report_json(const struct report *report)
+{
+    json_t *json = json_object();
+    json_t *body = object_json((const char *)report, report_fields);
+    bool fine =
+        json && body && json_object_set_new(json, "schema", json_string("optrail.report/1")) == 0 &&
+        json_object_update(json, body) == 0 &&
+        json_object_set_new(json, "notes", strings_json(report->notes, report->note_count)) == 0;
+
+    json_decref(body);
+    if (!fine) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+int render_json(const struct report *report, const struct render_options *options, FILE *out)
+{
+    json_t *json = report_json(report);
+    int result = 0;
+
+    (void)options;
+    if (!json)
+        return err_no_memory();
+    errno = 0;
+    if (json_dumpf(json, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0 ||
+        fputc('\n', out) == EOF || fflush(out) == EOF)
+        result = err_set(errno ? errno : EIO, "the JSON report cannot be written: %s",
+                         strerror(errno ? errno : EIO));
+    json_decref(json);
+    return result;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_RENDERERS_H
+#define OPTRAIL_RENDERERS_H
+
+#include <stdbool.h>
+
+#include "render.h"
+
+/* The renderers, as in struct renderer; one file each. */
+int render_text(const struct report *report, const struct render_options *options, FILE *out);
+int render_json(const struct report *report, const struct render_options *options, FILE *out);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "escape.h"
+#include "renderers.h"
+#include "text_out.h"
+#include "units.h"
+
+#define DEFAULT_WIDTH  100
+#define SMALLEST_WIDTH 60
+/* Clients that are listed one by one. */
+#define SHOWN_CLIENTS 10
+
+size_t text_columns(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text; text++)
+        columns += (*text & 0xc0) != 0x80;
+    return columns;
+}
+
+void text_cell(FILE *out, const char *text, size_t columns, size_t width, int right)
+{
+    size_t blanks = width > columns ? width - columns : 0;
+
+    if (right)
+        fprintf(out, "%*s%s", (int)blanks, "", text);
+    else
+        fprintf(out, "%s%*s", text, (int)blanks, "");
+}
+
+void text_paragraph(FILE *out, int indent, int width, const char *text)
+{
+    size_t size = 4 * strlen(text) + 8, room = (size_t)(width - indent), used = 0;
+    char *escaped = malloc(size), *rest = NULL;
+
+    if (!escaped)
+        return;
+    escape_for_terminal(text, escaped, size);
+    for (char *word = strtok_r(escaped, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        size_t columns = text_columns(word);
+        if (used > 0 && used + 1 + columns > room) {
+            fputc('\n', out);
+            used = 0;
+        }
+        fprintf(out, "%*s%s", used ? 1 : indent, "", word);
+        used += columns + (used > 0);
+    }
+    if (used > 0)
+        fputc('\n', out);
+    free(escaped);
+}
+
+/* "osd.0  ceph-osd 16.2.15, filestore, pid 5138", as far as it is known. */
+static void source_name(const struct report *report, char *name, size_t size)
+{
+    const char *parts[] = {report->source.daemon, report->source.version, report->source.store};
+    const char *const before[] = {"", " ", ", "};
+    char pid[32] = "";
+    size_t used = 0;
+
+    name[0] = '\0';
+    if (*report->source.id)
+        used += (size_t)snprintf(name, size, "%s.%s  ",
+                                 strncmp(report->source.daemon, "ceph-", 5) == 0
+                                     ? report->source.daemon + 5
+                                     : report->source.daemon,
+                                 report->source.id);
+    for (size_t i = 0; i < 3 && used < size; i++)
+        if (*parts[i])
+            used +=
+                (size_t)snprintf(name + used, size - used, "%s%s", i ? before[i] : "", parts[i]);
+    if (report->source.pid)
+        snprintf(pid, sizeof(pid), "%spid %d", used ? ", " : "", report->source.pid);
+    if (used < size)
+        used += (size_t)snprintf(name + used, size - used, "%s", pid);
+    if (used == 0)
+        snprintf(name, size, "%s trace", *report->source.kind ? report->source.kind : "a");
+}
+
+static uint64_t count_of(const struct report_count *counts, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(counts[i].name, name) == 0)
+            return counts[i].value;
+    return 0;
+}
+
+/* "10.0 s: 40,212 writes, 12 reads, 0 events lost, 3 ops still open". */
+static void source_figures(const struct report *report, char *text, size_t size)
+{
+    char number[24];
+    uint64_t open = count_of(report->counts.incomplete, report->counts.incomplete_count, "open");
+    size_t used = (size_t)snprintf(text, size, "%.1f s: ", report->source.seconds);
+
+    for (size_t i = 0; i < report->op_count && i < 4 && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %s%s, ",
+                                 unit_count(report->ops[i].count, number, sizeof(number)),
+                                 report->ops[i].type, report->ops[i].count == 1 ? "" : "s");
+    if (report->op_count == 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, "no ops, ");
+    if (used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s events lost",
+                                 unit_count(report->counts.lost_events, number, sizeof(number)));
+    if (open > 0 && used < size)
+        snprintf(text + used, size - used, ", %s op%s still open",
+                 unit_count(open, number, sizeof(number)), open == 1 ? "" : "s");
+}
+
+static void source_line(const struct report *report, int width, FILE *out)
+{
+    char name[TEXT_NAME], figures[512], line[1024];
+
+    source_name(report, name, sizeof(name));
+    source_figures(report, figures, sizeof(figures));
+    if (text_columns(name) + 3 + text_columns(figures) > (size_t)width) {
+        text_paragraph(out, 0, width, name);
+        text_paragraph(out, 0, width, figures);
+        return;
+    }
+    snprintf(line, sizeof(line), "%s   %s", name, figures);
+    char escaped[4 * sizeof(line)];
+    escape_for_terminal(line, escaped, sizeof(escaped));
+    fprintf(out, "%s\n", escaped);
+}
+
+static void verdicts(const struct report *report, int width, FILE *out)
+{
+    for (size_t i = 0; i < report->verdict_count; i++) {
+        const struct report_verdict *verdict = &report->verdicts[i];
+        char text[2048];
+        size_t used = (size_t)snprintf(text, sizeof(text), "%s", verdict->text);
+        for (char **knob = verdict->knobs; *knob && used < sizeof(text); knob++)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s",
+                                     knob == verdict->knobs ? " Knobs: " : ", ", *knob,
+                                     knob[1] ? "" : ".");
+        fputc('\n', out);
+        text_paragraph(out, 2, width, text);
+    }
+}
+
+static void clients(const struct report *report, FILE *out)
+{
+    if (report->client_count < 2)
+        return;
+    fprintf(out, "\nclients %12s %14s %12s\n", "", "ops", "bytes");
+    for (size_t i = 0; i < report->client_count && i < SHOWN_CLIENTS; i++) {
+        const struct report_client *client = &report->clients[i];
+        char ops[24], bytes[24], name[32] = "not known";
+        if (client->client)
+            snprintf(name, sizeof(name), "%" PRIu64, client->client);
+        fprintf(out, "  %-18s %14s %12s\n", name, unit_count(client->ops, ops, sizeof(ops)),
+                unit_size(client->bytes, bytes, sizeof(bytes)));
+    }
+    if (report->client_count > SHOWN_CLIENTS)
+        fprintf(out, "  and %zu more\n", report->client_count - SHOWN_CLIENTS);
+}
+
+/* Adds "12 timeout" to the list when it is not 0; underscores of names become blanks. */
+static void list_count(char *list, size_t size, const struct report_count *count)
+{
+    char number[24];
+    size_t used = strlen(list), begin;
+
+    if (count->value == 0)
+        return;
+    snprintf(list + used, size - used, "%s%s ", used ? ", " : "",
+             unit_count(count->value, number, sizeof(number)));
+    begin = strlen(list);
+    snprintf(list + begin, size - begin, "%s", count->name);
+    for (char *at = list + begin; *at; at++)
+        if (*at == '_')
+            *at = ' ';
+}
+
+static void list_counts(char *list, size_t size, const struct report_count *counts, size_t count)
+{
+    list[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        list_count(list, size, &counts[i]);
+}
+
+/* What could not be used, and the notes: the report ends with them. */
+static void losses(const struct report *report, int width, FILE *out)
+{
+    char list[1024], line[1200], number[24];
+    struct report_count lost = {(char *)"lost by the tracer", report->counts.lost_events};
+    struct report_count unmatched = {(char *)"that belong to no op seen here",
+                                     report->counts.unmatched_events};
+
+    snprintf(line, sizeof(line), "%s events, %s ops finished.",
+             unit_count(report->counts.events, list, sizeof(list)),
+             unit_count(report->counts.ops, number, sizeof(number)));
+    fputc('\n', out);
+    text_paragraph(out, 0, width, line);
+
+    list_counts(list, sizeof(list), report->counts.incomplete, report->counts.incomplete_count);
+    if (list[0]) {
+        snprintf(line, sizeof(line), "Ops not finished, and so not in the tables: %s.", list);
+        text_paragraph(out, 0, width, line);
+    }
+    bool nothing = list[0] == '\0';
+    list[0] = '\0';
+    list_count(list, sizeof(list), &lost);
+    list_count(list, sizeof(list), &unmatched);
+    for (size_t i = 0; i < report->counts.other_count; i++)
+        list_count(list, sizeof(list), &report->counts.others[i]);
+    if (list[0]) {
+        snprintf(line, sizeof(line), "Events not used: %s.", list);
+        text_paragraph(out, 0, width, line);
+    }
+    if (nothing && !list[0])
+        fputs("Nothing was lost.\n", out);
+    for (size_t i = 0; i < report->note_count; i++) {
+        snprintf(line, sizeof(line), "Note: %s", report->notes[i]);
+        text_paragraph(out, 0, width, line);
+    }
+}
+
+int render_text(const struct report *report, const struct render_options *options, FILE *out)
+{
+    int width = options && options->width > 0 ? options->width : DEFAULT_WIDTH;
+
+    if (width < SMALLEST_WIDTH)
+        width = SMALLEST_WIDTH;
+    errno = 0;
+    source_line(report, width, out);
+    verdicts(report, width, out);
+    for (size_t i = 0; i < report->op_count; i++)
+        text_op(out, report, &report->ops[i], width);
+    clients(report, out);
+    losses(report, width, out);
+    if (fflush(out) == EOF || ferror(out))
+        return err_set(errno ? errno : EIO, "the report cannot be written: %s",
+                       strerror(errno ? errno : EIO));
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_TEXT_OUT_H
+#define OPTRAIL_TEXT_OUT_H
+
+#include <stdio.h>
+
+#include "report.h"
+
+/* Pieces of the text renderer. None checks `out`: its error flag is looked at in the end. */
+
+#define TEXT_NAME 256 /* room for an escaped name */
+
+/* Writes `text` (escaped) broken at blanks into lines of at most `width` columns, each behind
+ * `indent` blanks. */
+void text_paragraph(FILE *out, int indent, int width, const char *text);
+
+/* Writes `text`, which is `columns` wide, and blanks up to `width`; `right`: the blanks first. */
+void text_cell(FILE *out, const char *text, size_t columns, size_t width, int right);
+
+/* Width in columns of UTF-8 text of our own (one a code point). */
+size_t text_columns(const char *text);
+
+/* The heading of an op type and the table of its stages. */
+void text_op(FILE *out, const struct report *report, const struct report_op *op, int width);
+
+#endif

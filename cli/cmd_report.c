@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analysis.h"
+#include "err.h"
+#include "interrupt.h"
+#include "report_output.h"
+
+static struct report_output output;
+static const char *path;
+
+static const struct option_row options[] = {
+    REPORT_OUTPUT_ROWS(output),
+    {.name = "path",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &path,
+     .text = "take the stages from this path file, or from the files of this directory, in place "
+             "of the installed ones"},
+    {0},
+};
+
+static void show_progress(void *context, uint64_t events)
+{
+    (void)context;
+    fprintf(stderr, "\r%.1f million events ", (double)events / 1e6);
+}
+
+/* A trace without anything of ours is most likely recorded wrongly: say how it is done right. */
+static int nothing_found(const struct read_counts *counts, char **traces)
+{
+    if (counts->unknown + counts->malformed > 0)
+        return err_set(ENODATA,
+                       "%s: none of its events can be used: %" PRIu64 " are of points that this "
+                       "optrail does not know, %" PRIu64
+                       " lack the fields they must have: was it recorded by another version?",
+                       traces[0], counts->unknown, counts->malformed);
+    if (counts->foreign > 0)
+        return err_set(ENODATA,
+                       "%s: none of its %" PRIu64 " events is optrail's: record with `lttng "
+                       "enable-event --userspace 'optrail:*'` a daemon that is built with probes",
+                       traces[0], counts->foreign);
+    return err_set(ENODATA,
+                   "%s: holds no events: was the daemon running, with probes, and the session "
+                   "started and stopped?",
+                   traces[0]);
+}
+
+/* Reads and analyses the traces. *report is made also when a part of the data is damaged, which
+ * the negative result and its message tell. */
+static int analyse(char **traces, int count, struct analysis *analysis, struct report **report)
+{
+    const volatile int *stop = interrupt_install();
+    struct read_counts counts;
+    char damage[1024] = "";
+    int read = reader_run_traces((const char *const *)traces, (size_t)count,
+                                 analysis_consumer(analysis), stop, &counts);
+    int result;
+
+    if (isatty(STDERR_FILENO))
+        fputs("\r                              \r", stderr);
+    if (read < 0 && (counts.damaged == 0 || counts.events == 0))
+        return read;
+    if (read < 0)
+        snprintf(damage, sizeof(damage), "%s", err_message());
+    if (counts.events == 0 && !*stop)
+        return nothing_found(&counts, traces);
+    result = analysis_report(analysis, &counts, read < 0 ? damage : NULL, report);
+    if (result < 0)
+        return result;
+    return read < 0 ? err_set(-read, "%s", damage) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    struct analysis_options analysis_options = {
+        .path = path,
+        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+    };
+    struct analysis *analysis = NULL;
+    struct report *report = NULL;
+    char damage[1024];
+    int result = report_output_check(&output);
+
+    if (result < 0)
+        return result;
+    result = analysis_new(&analysis_options, &analysis);
+    if (result == 0)
+        result = analyse(argv, argc, analysis, &report);
+    if (report) {
+        snprintf(damage, sizeof(damage), "%s", err_message());
+        int written = report_output_write(&output, report);
+        if (written < 0)
+            result = written;
+        else if (result < 0)
+            err_set(-result, "%s", damage);
+    }
+    report_free(report);
+    analysis_free(analysis);
+    /* wrong use was ruled out before: from here on it is the data */
+    return result == -EINVAL ? -EBADMSG : result;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .arguments = "TRACE...",
+    .summary = "stage breakdown of recorded traces",
+    .text =
+        "Reads CTF traces (LTTng, or recorded by optrail) below each directory TRACE, joins their "
+        "events to operations, and reports how the time of the operations of each type is shared "
+        "out among their stages. Several traces are merged by time.\n\n"
+        "What was lost or could not be joined is counted at the end. A trace that is damaged is "
+        "read as far as it goes; the report then has what there was, and the exit status is 1. "
+        "Interrupted (Ctrl-C), it reports what it has read so far.",
+    .examples = "optrail report ~/lttng-traces/my-session\tprint where the time goes\n"
+                "optrail report --json report.json trace1 trace2\ttwo traces in one report, kept "
+                "as JSON too",
+    .options = options,
+    .minimum_arguments = 1,
+    .maximum_arguments = -1,
+    .run = run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "err.h"
+#include "suggest.h"
+#include "verbs.h"
+
+static int complain(const char *message)
+{
+    fprintf(stderr, "optrail: %s\n", message);
+    return EXIT_FAILED;
+}
+
+static int unknown_verb(const char *word)
+{
+    struct suggestion suggestion;
+
+    suggest_begin(&suggestion, word, strlen(word));
+    for (const struct command *const *command = commands; *command; command++)
+        suggest_try(&suggestion, (*command)->name);
+    if (suggestion.nearest)
+        fprintf(stderr, "optrail: there is no verb '%s': do you mean '%s'?\n", word,
+                suggestion.nearest);
+    else
+        fprintf(stderr, "optrail: there is no verb '%s': `optrail --help` lists them\n", word);
+    return EXIT_WRONG_USE;
+}
+
+/* Runs a verb; its exit status. */
+static int run(const struct command *command, int argc, char **argv)
+{
+    int result = command_parse(command, &argc, argv);
+
+    if (result == 1)
+        return EXIT_DONE;
+    if (result == 0)
+        result = command->run(argc, argv);
+    if (result >= 0)
+        return EXIT_DONE;
+    complain(*err_message() ? err_message() : strerror(-result));
+    if (result != -EINVAL)
+        return EXIT_FAILED;
+    fprintf(stderr, "see `optrail %s --help`\n", command->name);
+    return EXIT_WRONG_USE;
+}
+
+/* What went to standard output must have arrived. */
+static int finish(int status)
+{
+    errno = 0;
+    if ((fflush(stdout) == EOF || ferror(stdout)) && status == EXIT_DONE) {
+        fprintf(stderr, "optrail: standard output cannot be written: %s\n",
+                strerror(errno ? errno : EIO));
+        return EXIT_FAILED;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        verbs_usage(stderr);
+        return EXIT_WRONG_USE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        verbs_usage(stdout);
+        return finish(EXIT_DONE);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("optrail %s\n", OPTRAIL_VERSION);
+        return finish(EXIT_DONE);
+    }
+    const struct command *command = verb_by_name(argv[1]);
+    return command ? finish(run(command, argc - 1, argv + 1)) : unknown_verb(argv[1]);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_REPORT_OUTPUT_H
+#define OPTRAIL_REPORT_OUTPUT_H
+
+#include "command.h"
+#include "render.h"
+
+/* Where a report goes: the options that all verbs which make one have in common. */
+struct report_output {
+    const char *format; /* NULL: text */
+    const char *file;   /* NULL: standard output */
+    const char *json;   /* a file that gets the JSON form besides; NULL: none */
+};
+
+/* The rows of these options, for a verb's table; `output` is a struct report_output. */
+#define REPORT_OUTPUT_ROWS(output)                                                                 \
+    {.name = "format",                                                                             \
+     .type = OPTION_STRING,                                                                        \
+     .argument = "NAME",                                                                           \
+     .value = &(output).format,                                                                    \
+     .text = "the form of the report: text or json (without it: text)"},                           \
+        {.name = "output",                                                                         \
+         .letter = 'o',                                                                            \
+         .type = OPTION_STRING,                                                                    \
+         .argument = "FILE",                                                                       \
+         .value = &(output).file,                                                                  \
+         .text = "write the report to FILE"},                                                      \
+    {                                                                                              \
+        .name = "json", .type = OPTION_STRING, .argument = "FILE", .value = &(output).json,        \
+        .text = "write it as JSON to FILE besides"                                                 \
+    }
+
+/* Checks the format before any work is done. -EINVAL with the message. */
+int report_output_check(const struct report_output *output);
+
+/* Writes the report. Negative errno with the message that names the file. */
+int report_output_write(const struct report_output *output, const struct report *report);
+
+#endif
