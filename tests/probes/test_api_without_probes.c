@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define OPTRAIL_NO_PROBES
+#include "test_api.inc"
