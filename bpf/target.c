@@ -141,6 +141,31 @@ static void find_probes(struct target *target, const struct daemon_row *row)
     }
 }
 
+int target_privilege(void)
+{
+    static const struct {
+        int bit; /* as in <linux/capability.h> */
+        const char *name;
+    } needed[] = {{38, "CAP_PERFMON"}, {39, "CAP_BPF"}, {19, "CAP_SYS_PTRACE"}};
+    unsigned long long effective = 0;
+    char line[256], missing[128] = "";
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof(line), status))
+        if (strncmp(line, "CapEff:", 7) == 0)
+            effective = strtoull(line + 7, NULL, 16);
+    if (status)
+        fclose(status);
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (effective >> needed[i].bit & 1)
+            continue;
+        size_t used = strlen(missing);
+        snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "", needed[i].name);
+    }
+    if (!missing[0])
+        return 0;
+    return err_set(EPERM, "tracing needs root: missing %s", missing);
+}
+
 int target_inspect(pid_t pid, struct target *target)
 {
     *target = (struct target){.pid = pid};
@@ -185,6 +210,8 @@ int target_inspect(pid_t pid, struct target *target)
     else if (arguments && row)
         inspect_ministore(target, arguments, size);
     free(arguments);
+    if (target->kind[0] && !target->obstacle[0] && target_privilege())
+        snprintf(target->obstacle, sizeof(target->obstacle), "%s", err_message());
     return 0;
 }
 

@@ -25,6 +25,10 @@ struct target {
  * user's) is left empty, and the obstacle says so. */
 int target_inspect(pid_t pid, struct target *target);
 
+/* Whether this process may trace others: 0, or -EPERM with the message that names the capabilities
+ * that are missing. */
+int target_privilege(void);
+
 /* All storage daemons of this host in the order of their pids; the caller frees *targets. */
 int target_list(struct target **targets, size_t *count);
 

@@ -25,6 +25,9 @@ bool tracer_supported(void)
     return true;
 }
 
+/* The program finds its registers by the kernel's type information. */
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+
 static int open_programs(struct tracer *tracer, bool multi)
 {
     struct uprobe_bpf *skeleton = uprobe_bpf__open();
@@ -52,6 +55,9 @@ static int open_programs(struct tracer *tracer, bool multi)
 static int load_programs(struct tracer *tracer)
 {
     libbpf_set_print(NULL); /* the message is ours to write */
+    if (access(KERNEL_TYPES, R_OK))
+        return err_set(ENOTSUP, "this kernel has no type information (" KERNEL_TYPES
+                                "): it must be built with CONFIG_DEBUG_INFO_BTF");
     int error = open_programs(tracer, true);
     if (error && error != -EPERM) {
         uprobe_bpf__destroy(tracer->skeleton);
@@ -88,12 +94,12 @@ static int attach(struct tracer *tracer)
     pid_t pid = tracer->target.pid;
     size_t starts = tracer->start_count, others = tracer->place_count - starts;
     int error = 0;
+    tracer->attached = true;
     if (others)
         error = uprobe_link_attach(&programs, file, pid, tracer->places + starts, others,
                                    &tracer->others);
     if (!error && starts)
         error = uprobe_link_attach(&programs, file, pid, tracer->places, starts, &tracer->starts);
-    tracer->attached = true;
     return error;
 }
 
@@ -152,6 +158,9 @@ struct event_feed *tracer_feed(struct tracer *tracer)
 
 void tracer_stop(struct tracer *tracer)
 {
+    if (!tracer->attached)
+        return;
+    tracer->cut_ns = tracer_now_ns();
     uprobe_link_detach(tracer->starts);
     uprobe_link_detach(tracer->others);
     tracer->starts = tracer->others = NULL;

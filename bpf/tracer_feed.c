@@ -28,6 +28,11 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t tracer_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
 /* Wall clock minus monotonic clock: read between two readings of the other one. */
 static uint64_t wall_offset(void)
 {
@@ -56,6 +61,8 @@ static int take_record(void *context, void *data, size_t size)
         return 0; /* cannot be: the program writes nothing else */
     memcpy(&event, data, sizeof(event));
     tracer->newest_ns = event.time_ns;
+    if (tracer->cut_ns && event.time_ns > tracer->cut_ns)
+        return 0;
     if (event.point < POINT_COUNT && tracer->utime_stamps[event.point]) {
         if (point_rows[event.point].role != ROLE_STAMP)
             event.arg0 = 0; /* the same argument, of no meaning for this point */

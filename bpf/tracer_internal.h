@@ -43,6 +43,7 @@ struct tracer {
     struct ring_buffer *ring;
     struct event_order order;
     uint64_t deadline_ns; /* 0: none */
+    uint64_t cut_ns;      /* events after it are dropped: detaching takes a while, point by point */
     uint64_t wall_offset_ns;
     uint64_t drained_ns; /* when the last drain began */
     uint64_t newest_ns;  /* the newest event of the last drain */
@@ -58,6 +59,9 @@ struct tracer {
 /* Chooses the sites from the map or, without one, from the target's USDT notes; fills sites, specs
  * and places, and the BPF maps `sites` and `texts`. */
 int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map);
+
+/* ns of CLOCK_MONOTONIC */
+uint64_t tracer_now_ns(void);
 
 /* Sets up and frees the ring and what the feed needs. */
 int tracer_feed_open(struct tracer *tracer);
