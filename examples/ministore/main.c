@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* ministore: a small storage daemon, the ground truth of the tool. See README.md. */
+#include <errno.h>
+#include <optrail/probe.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "daemon_log.h"
+#include "daemon_options.h"
+#include "daemon_stats.h"
+#include "inject.h"
+#include "messenger.h"
+#include "osd.h"
+
+/* The signals that main waits for; threads started after it inherit that they are blocked. */
+static sigset_t block_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then an error of the write */
+    return signals;
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int write_pid_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return log_error("cannot write %s: %s", path, strerror(errno));
+    fprintf(file, "%d\n", (int)getpid());
+    return fclose(file) == 0 ? 0 : log_error("cannot write %s: %s", path, strerror(errno));
+}
+
+static void serve_until_told(const struct daemon_options *options, const sigset_t *signals)
+{
+    for (;;) {
+        int signal_number;
+        if (sigwait(signals, &signal_number) != 0)
+            continue;
+        if (signal_number != SIGUSR1)
+            return;
+        if (options->stats)
+            stats_write(options->stats);
+    }
+}
+
+static int run(const struct daemon_options *options, const sigset_t *signals)
+{
+    static struct messenger messenger; /* outlives the threads that are on their way out */
+    int result = osd_start(options);
+    if (result == 0 && (result = messenger_start(&messenger, options, osd_dispatch, NULL)) == 0) {
+        if (!options->pid_file || (result = write_pid_file(options->pid_file)) == 0) {
+            printf("listening on 127.0.0.1:%u\n", (unsigned)messenger.port);
+            fflush(stdout);
+            serve_until_told(options, signals);
+        }
+        messenger_stop(&messenger);
+    }
+    if (osd_stop() != 0)
+        result = -1;
+    if (options->stats && stats_write(options->stats) != 0)
+        result = -1;
+    if (options->pid_file)
+        unlink(options->pid_file);
+    return result == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct daemon_options options;
+    int parsed = daemon_options_parse(&options, argc, argv);
+    if (parsed != 0)
+        return parsed < 0 ? 2 : 0;
+    sigset_t signals = block_signals();
+    inject_start_process();
+    raise_file_limit();
+    optrail_probes_start();
+    return run(&options, &signals);
+}

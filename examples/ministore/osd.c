@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "osd.h"
+
+#include <errno.h>
+#include <optrail/probe.h>
+#include <stdlib.h>
+
+#include "finisher.h"
+#include "inject.h"
+#include "messenger.h"
+#include "op_queue.h"
+#include "placement_group.h"
+#include "store.h"
+
+static struct {
+    const struct store_kind *kind;
+    void *store;
+    struct placement_groups groups;
+    struct op_queue queue;
+    struct finisher finisher;
+    bool has_groups, has_finisher, has_store, has_queue;
+} osd;
+
+void osd_dispatch(void *context, struct request *request)
+{
+    (void)context;
+    if (request->frame.type == FRAME_PING) {
+        messenger_reply_mark(request);
+        messenger_reply_send(request);
+        return;
+    }
+    request->group = placement_group_of(&osd.groups, request->frame.object);
+    op_queue_push(&osd.queue, request);
+}
+
+/* Checks the request and makes what it needs. 0 or a positive errno. */
+static int prepare(struct request *request)
+{
+    const struct frame *frame = &request->frame;
+    if (frame->type == FRAME_STAT)
+        return 0;
+    if (frame->length == 0)
+        return EINVAL;
+    if (frame->offset > STORE_OBJECT_LIMIT || frame->length > STORE_OBJECT_LIMIT - frame->offset)
+        return EFBIG;
+    if (frame->type == FRAME_WRITE)
+        return osd.kind->check(osd.store, request);
+    request->data = malloc(frame->length);
+    return request->data ? 0 : ENOMEM;
+}
+
+static void process(struct request *request)
+{
+    struct placement_group *group = request->group;
+    OPTRAIL(pg_lock_request, request, group->number, 0);
+    inject_delay(INJECT_PG_LOCK, 1);
+    pthread_mutex_lock(&group->lock);
+    OPTRAIL(pg_lock_acquired, request, group->number, 0);
+    int error = prepare(request);
+    inject_delay(INJECT_OSD_PREPARE, 1);
+    inject_delay(INJECT_PG_LOCK_HOLD, 1);
+    OPTRAIL(osd_prepared, request, 0, 0);
+
+    bool answer = true;
+    if (error == 0 && request->frame.type == FRAME_WRITE) {
+        /* from here on the op is at its own pace: it is alive until the commit callback has had
+         * the group's lock, so the marks below still find it */
+        osd.kind->submit(osd.store, request);
+        answer = false;
+    } else if (error == 0 && request->frame.type == FRAME_READ) {
+        error = osd.kind->read(osd.store, request);
+    } else if (error == 0) {
+        error = osd.kind->stat(osd.store, request);
+    }
+    if (error)
+        request_fail(request, error);
+
+    /* The marks come before what they tell, so that nobody's "acquired" can be older than our
+     * "released" and nobody can finish the op under them. */
+    OPTRAIL(pg_lock_released, request, group->number, 0);
+    OPTRAIL(osd_leave, request, 0, 0);
+    if (answer)
+        messenger_reply_mark(request);
+    pthread_mutex_unlock(&group->lock);
+    if (answer)
+        messenger_reply_send(request);
+}
+
+/* Runs in the finisher: as in Ceph the callback needs the placement group for a moment. */
+static void commit_callback(struct request *request)
+{
+    struct placement_group *group = request->group;
+    OPTRAIL(commit_callback, request, 0, 0);
+    pthread_mutex_lock(&group->lock);
+    group->committed++;
+    pthread_mutex_unlock(&group->lock);
+    inject_delay(INJECT_COMMIT_CALLBACK, 1);
+    messenger_reply_mark(request);
+    messenger_reply_send(request);
+}
+
+int osd_start(const struct daemon_options *options)
+{
+    osd.kind = options->store == STORE_MEMSTORE ? &store_memstore : &store_filestore;
+    if (placement_groups_init(&osd.groups, (uint32_t)options->placement_groups) != 0)
+        return -1;
+    osd.has_groups = true;
+    if (finisher_start(&osd.finisher, commit_callback) != 0)
+        return -1;
+    osd.has_finisher = true;
+    osd.has_store = true;
+    if (osd.kind->open(options, &osd.groups, &osd.finisher, &osd.store) != 0)
+        return -1;
+    osd.has_queue = true;
+    return op_queue_start(&osd.queue, (unsigned)options->shards,
+                          (unsigned)options->threads_per_shard, process);
+}
+
+int osd_stop(void)
+{
+    int result = 0;
+    if (osd.has_queue)
+        op_queue_stop(&osd.queue);
+    if (osd.has_store)
+        result = osd.kind->close(osd.store);
+    if (osd.has_finisher)
+        finisher_stop(&osd.finisher);
+    if (osd.has_groups)
+        placement_groups_destroy(&osd.groups);
+    return result;
+}

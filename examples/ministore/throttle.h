@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MINISTORE_THROTTLE_H
+#define MINISTORE_THROTTLE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A budget that is taken and given back: bytes of messages, ops in a store. One taker larger than
+ * the whole budget passes when nobody else holds any of it, as in Ceph's Throttle. */
+struct throttle {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t limit;
+    uint64_t taken;
+    bool stopped;
+};
+
+void throttle_init(struct throttle *throttle, uint64_t limit);
+void throttle_destroy(struct throttle *throttle);
+
+/* Waits for room and takes it. false: the throttle was stopped, nothing is taken. */
+bool throttle_take(struct throttle *throttle, uint64_t amount);
+
+/* Takes it if there is room. */
+bool throttle_try_take(struct throttle *throttle, uint64_t amount);
+
+void throttle_give_back(struct throttle *throttle, uint64_t amount);
+
+/* Those who wait, now and later, get false. */
+void throttle_stop(struct throttle *throttle);
+
+#endif
