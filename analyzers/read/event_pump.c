@@ -24,6 +24,7 @@ struct input {
     uint64_t next, count;
     uint64_t time; /* ns, of the message at `next`: valid while it waits in the heap */
     uint64_t last; /* ns, of the last event delivered from it; 0: none */
+    bool known_damaged;
     size_t number; /* in the order of adding: decides between equal times */
     struct decoder_packet packet;
 };
@@ -102,7 +103,7 @@ static bool make_room(struct input ***inputs, size_t count)
 }
 
 int event_pump_add_input(struct event_pump *pump, bt_self_component_sink *self,
-                         bt_self_component_port_input *port, const char *name)
+                         bt_self_component_port_input *port, const char *name, bool known_damaged)
 {
     size_t count = pump->input_count + 1;
     struct input *input = calloc(1, sizeof(*input));
@@ -115,6 +116,7 @@ int event_pump_add_input(struct event_pump *pump, bt_self_component_sink *self,
         return err_no_memory();
     }
     input->number = pump->input_count;
+    input->known_damaged = known_damaged;
     pump->inputs[pump->input_count++] = input;
     if (bt_message_iterator_create_from_sink_component(self, port, &input->iterator) !=
         BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK) {
@@ -160,7 +162,8 @@ static void break_off(struct event_pump *pump, struct input *input, const char *
                  input->name, input->last / 1000000000, input->last % 1000000000, why);
     else
         snprintf(text, sizeof(text), "%s: breaks off before its first event: %s", input->name, why);
-    event_pump_damage(pump, text);
+    if (!input->known_damaged)
+        event_pump_damage(pump, text);
     close_input(input);
 }
 
@@ -428,10 +431,11 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
             pump->result = err_no_memory();
             return FAILED;
         default: {
-            char why[256];
+            char why[256], text[300];
             input->count = 0;
             bt_error_take(why, sizeof(why));
-            break_off(pump, input, why);
+            snprintf(text, sizeof(text), "what follows is damaged (babeltrace2: %s)", why);
+            break_off(pump, input, text);
             return EMPTY;
         }
         }

@@ -4,6 +4,8 @@
 
 #include <babeltrace2/babeltrace.h>
 
+#include <stdbool.h>
+
 #include "reader.h"
 
 /*
@@ -21,9 +23,10 @@ int event_pump_new(const struct event_consumer *consumer, const volatile int *st
 void event_pump_free(struct event_pump *pump); /* NULL is fine */
 
 /* Connects to an input port of the component: call it for each from the sink's
- * graph_is_configured method. `name`: what messages call the input ("/tmp/trace"); copied. */
+ * graph_is_configured method. `name`: what messages call the input ("/tmp/trace"); copied.
+ * `known_damaged`: that it breaks off was told already, and is not told again. */
 int event_pump_add_input(struct event_pump *pump, bt_self_component_sink *self,
-                         bt_self_component_port_input *port, const char *name);
+                         bt_self_component_port_input *port, const char *name, bool known_damaged);
 
 /* The sink's consume method: delivers some events. On OK, call it again. ERROR only when the
  * consumer failed or memory is short. */

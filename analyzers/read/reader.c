@@ -18,6 +18,7 @@
 struct output {
     const bt_port_output *port; /* weak: the graph's */
     const char *name;           /* weak */
+    bool known_damaged;
 };
 
 struct reader {
@@ -57,7 +58,7 @@ sink_configured(bt_self_component_sink *self)
     for (size_t i = 0; i < reader->output_count; i++) {
         if (event_pump_add_input(reader->pump, self,
                                  bt_self_component_sink_borrow_input_port_by_index(self, i),
-                                 reader->outputs[i].name) < 0)
+                                 reader->outputs[i].name, reader->outputs[i].known_damaged) < 0)
             return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_MEMORY_ERROR;
     }
     return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_OK;
@@ -104,7 +105,8 @@ static int reader_open(struct reader *reader, const struct event_consumer *consu
 }
 
 /* All output ports of a source, under one name (weak). */
-static int add_outputs(struct reader *reader, const bt_component_source *source, const char *name)
+static int add_outputs(struct reader *reader, const bt_component_source *source, const char *name,
+                       bool known_damaged)
 {
     uint64_t count = bt_component_source_get_output_port_count(source);
     struct output *bigger =
@@ -117,6 +119,7 @@ static int add_outputs(struct reader *reader, const bt_component_source *source,
         reader->outputs[reader->output_count++] = (struct output){
             .port = bt_component_source_borrow_output_port_by_index_const(source, i),
             .name = name,
+            .known_damaged = known_damaged,
         };
     return 0;
 }
@@ -177,6 +180,11 @@ static int reader_close(struct reader *reader, struct read_counts *counts, int r
     return result;
 }
 
+static void note_damage(void *context, const char *text)
+{
+    event_pump_damage(context, text);
+}
+
 int reader_run_traces(const char *const *directories, size_t count,
                       const struct event_consumer *consumer, const volatile int *stop,
                       struct read_counts *counts)
@@ -192,13 +200,12 @@ int reader_run_traces(const char *const *directories, size_t count,
         result = trace_source_open(&source);
     for (size_t i = 0; result == 0 && i < traces.count; i++) {
         const bt_component_source *component;
-        char damage[512] = "";
-        result = trace_source_add(&source, reader.graph, traces.directories[i], &component, damage,
-                                  sizeof(damage));
-        if (damage[0])
-            event_pump_damage(reader.pump, damage);
+        size_t damaged = event_pump_counts(reader.pump)->damaged;
+        result = trace_source_add(&source, reader.graph, traces.directories[i], note_damage,
+                                  reader.pump, &component);
+        damaged = event_pump_counts(reader.pump)->damaged - damaged;
         if (result == 0 && component)
-            result = add_outputs(&reader, component, traces.directories[i]);
+            result = add_outputs(&reader, component, traces.directories[i], damaged > 0);
     }
     if (result == 0)
         result = run(&reader);
@@ -221,7 +228,7 @@ int reader_run_source(const struct bt_component_class_source *class, void *data,
                            &component) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
         result = complain("the source cannot be made");
     if (result == 0)
-        result = add_outputs(&reader, component, "live events");
+        result = add_outputs(&reader, component, "live events", false);
     if (result == 0)
         result = run(&reader);
     return reader_close(&reader, counts, result);

@@ -8,6 +8,7 @@
 
 #include "bt_error.h"
 #include "err.h"
+#include "salvage.h"
 
 int trace_source_open(struct trace_source *source)
 {
@@ -27,8 +28,11 @@ int trace_source_open(struct trace_source *source)
 
 void trace_source_close(struct trace_source *source)
 {
+    for (size_t i = 0; i < source->stand_in_count; i++)
+        salvage_remove(source->stand_ins[i]);
+    free(source->stand_ins);
     bt_plugin_put_ref(source->plugin);
-    source->plugin = NULL;
+    *source = (struct trace_source){0};
 }
 
 /* NULL with babeltrace2's error set when the trace cannot be opened. */
@@ -51,15 +55,84 @@ static const bt_component_source *add_component(struct trace_source *source, bt_
     return component;
 }
 
-int trace_source_add(struct trace_source *source, bt_graph *graph, const char *directory,
-                     const bt_component_source **component, char *damage, size_t damage_size)
+/* Whether a trace can be opened, tried in a graph of its own: a graph to which a component could
+ * not be added is of no more use. `why` (may be NULL): the reason if not. */
+static bool opens(struct trace_source *source, const char *directory, char *why, size_t why_size)
 {
-    char why[256];
+    bt_graph *graph = bt_graph_create(0);
+    bool fine = graph && add_component(source, graph, directory, "trial");
 
-    *component = add_component(source, graph, directory, directory);
+    if (why)
+        bt_error_take(why, why_size);
+    else
+        bt_current_thread_clear_error();
+    bt_graph_put_ref(graph);
+    return fine;
+}
+
+/* What a salvage needs to know, and whom it tells. */
+struct trial {
+    struct trace_source *source;
+    void (*damaged)(void *context, const char *text);
+    void *context;
+};
+
+static bool trial_opens(void *context, const char *directory)
+{
+    return opens(((struct trial *)context)->source, directory, NULL, 0);
+}
+
+static void trial_damaged(void *context, const char *text)
+{
+    struct trial *trial = context;
+
+    trial->damaged(trial->context, text);
+}
+
+/* Takes the stand-in's path, also when it fails. */
+static int keep_stand_in(struct trace_source *source, char *stand_in)
+{
+    char **bigger =
+        reallocarray(source->stand_ins, source->stand_in_count + 1, sizeof(*source->stand_ins));
+
+    if (!bigger) {
+        salvage_remove(stand_in);
+        return err_no_memory();
+    }
+    source->stand_ins = bigger;
+    bigger[source->stand_in_count++] = stand_in;
+    return 0;
+}
+
+int trace_source_add(struct trace_source *source, bt_graph *graph, const char *directory,
+                     void (*damaged)(void *context, const char *text), void *context,
+                     const bt_component_source **component)
+{
+    struct trial trial = {.source = source, .damaged = damaged, .context = context};
+    const struct salvage salvage = {
+        .opens = trial_opens, .damaged = trial_damaged, .context = &trial};
+    char why[256], text[512], *stand_in = NULL;
+    const char *readable = directory;
+    int result;
+
+    *component = NULL;
+    if (!opens(source, directory, why, sizeof(why))) {
+        result = salvage_trace(&salvage, directory, &stand_in);
+        if (result <= 0)
+            return result;
+        result = keep_stand_in(source, stand_in);
+        if (result < 0)
+            return result;
+        if (!opens(source, stand_in, NULL, 0)) {
+            snprintf(text, sizeof(text), "%s: cannot be read: %s", directory, why);
+            damaged(context, text);
+            return 0;
+        }
+        readable = stand_in;
+    }
+    *component = add_component(source, graph, readable, directory);
     if (*component)
         return 0;
     bt_error_take(why, sizeof(why));
-    snprintf(damage, damage_size, "%s: cannot be read: %s", directory, why);
-    return 0;
+    return err_set(EIO, "%s: could be opened once, but not again: %s", directory, why);
 }

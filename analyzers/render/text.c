@@ -161,21 +161,39 @@ static void clients(const struct report *report, FILE *out)
         fprintf(out, "  and %zu more\n", report->client_count - SHOWN_CLIENTS);
 }
 
-/* Adds "12 timeout" to the list when it is not 0; underscores of names become blanks. */
+/* What the counters mean; those that are not here are named as they are. */
+static const struct {
+    const char *name, *text;
+} meanings[] = {
+    {"timeout", "open for too long"},
+    {"key_reused", "whose key another op got before they finished"},
+    {"key_ended", "given up without an answer"},
+    {"lost_events", "during which events were lost"},
+    {"evicted", "too many at once"},
+    {"open", "still open at the end"},
+    {"lost_packets", "packets lost by the tracer"},
+    {"late_events", "older than one before them"},
+    {"unknown_events", "of points that are not in the catalogue"},
+    {"malformed_events", "without the fields they must have"},
+    {"foreign_events", "of other providers"},
+    {"unmatched_before_start", NULL}, /* parts of unmatched_events */
+    {"unmatched_after_finish", NULL},
+    {"damaged_streams", NULL}, /* a note says more */
+};
+
+/* Adds "12 open for too long" to the list when it is not 0. */
 static void list_count(char *list, size_t size, const struct report_count *count)
 {
     char number[24];
-    size_t used = strlen(list), begin;
+    const char *text = count->name;
+    size_t used = strlen(list);
 
-    if (count->value == 0)
-        return;
-    snprintf(list + used, size - used, "%s%s ", used ? ", " : "",
-             unit_count(count->value, number, sizeof(number)));
-    begin = strlen(list);
-    snprintf(list + begin, size - begin, "%s", count->name);
-    for (char *at = list + begin; *at; at++)
-        if (*at == '_')
-            *at = ' ';
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+        if (strcmp(meanings[i].name, count->name) == 0)
+            text = meanings[i].text;
+    if (count->value > 0 && text)
+        snprintf(list + used, size - used, "%s%s %s", used ? ", " : "",
+                 unit_count(count->value, number, sizeof(number)), text);
 }
 
 static void list_counts(char *list, size_t size, const struct report_count *counts, size_t count)
@@ -185,13 +203,26 @@ static void list_counts(char *list, size_t size, const struct report_count *coun
         list_count(list, size, &counts[i]);
 }
 
+/* Events that belong to no op, and why as far as it is known. */
+static void list_unmatched(char *list, size_t size, const struct report *report)
+{
+    char number[24], before[24], after[24];
+    const struct report_count *others = report->counts.others;
+    size_t count = report->counts.other_count, used = strlen(list);
+
+    if (report->counts.unmatched_events == 0)
+        return;
+    snprintf(list + used, size - used, "%s%s of no op (%s before its start, %s after its end)",
+             used ? ", " : "", unit_count(report->counts.unmatched_events, number, sizeof(number)),
+             unit_count(count_of(others, count, "unmatched_before_start"), before, sizeof(before)),
+             unit_count(count_of(others, count, "unmatched_after_finish"), after, sizeof(after)));
+}
+
 /* What could not be used, and the notes: the report ends with them. */
 static void losses(const struct report *report, int width, FILE *out)
 {
     char list[1024], line[1200], number[24];
     struct report_count lost = {(char *)"lost by the tracer", report->counts.lost_events};
-    struct report_count unmatched = {(char *)"that belong to no op seen here",
-                                     report->counts.unmatched_events};
 
     snprintf(line, sizeof(line), "%s events, %s ops finished.",
              unit_count(report->counts.events, list, sizeof(list)),
@@ -201,17 +232,17 @@ static void losses(const struct report *report, int width, FILE *out)
 
     list_counts(list, sizeof(list), report->counts.incomplete, report->counts.incomplete_count);
     if (list[0]) {
-        snprintf(line, sizeof(line), "Ops not finished, and so not in the tables: %s.", list);
+        snprintf(line, sizeof(line), "Ops that are not in the tables: %s.", list);
         text_paragraph(out, 0, width, line);
     }
     bool nothing = list[0] == '\0';
     list[0] = '\0';
     list_count(list, sizeof(list), &lost);
-    list_count(list, sizeof(list), &unmatched);
+    list_unmatched(list, sizeof(list), report);
     for (size_t i = 0; i < report->counts.other_count; i++)
         list_count(list, sizeof(list), &report->counts.others[i]);
     if (list[0]) {
-        snprintf(line, sizeof(line), "Events not used: %s.", list);
+        snprintf(line, sizeof(line), "Events: %s.", list);
         text_paragraph(out, 0, width, line);
     }
     if (nothing && !list[0])

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "packet_walk.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAGIC 0xc1fc1fc1u
+
+/* Where a writer puts what is needed here, in bytes from the packet's beginning. CTF leaves that to
+ * the metadata; these two never differ in practice (seen with LTTng-UST 2.13, babeltrace2 2.0.4).
+ */
+struct layout {
+    uint64_t packet_size;
+    uint64_t content_size;
+    uint64_t header; /* bytes up to the last of the fields above */
+};
+
+static const struct layout layouts[] = {
+    /* magic, uuid, stream id (32), instance id (64); begin, end, content size, packet size */
+    {.packet_size = 56, .content_size = 48, .header = 64},
+    /* magic, uuid, stream id (64), instance id (64); packet size, content size */
+    {.packet_size = 36, .content_size = 44, .header = 52},
+};
+
+static bool read_at(int file, uint64_t offset, void *value, size_t size)
+{
+    return pread(file, value, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Whether a packet of this layout begins at `offset`; then its length in bytes. */
+static bool packet_at(int file, uint64_t offset, const struct layout *layout, uint64_t *bytes)
+{
+    uint32_t magic;
+    uint64_t packet_bits, content_bits;
+
+    if (!read_at(file, offset, &magic, sizeof(magic)) || magic != MAGIC ||
+        !read_at(file, offset + layout->packet_size, &packet_bits, sizeof(packet_bits)) ||
+        !read_at(file, offset + layout->content_size, &content_bits, sizeof(content_bits)))
+        return false;
+    *bytes = packet_bits / 8;
+    return packet_bits % 8 == 0 && content_bits <= packet_bits &&
+           content_bits / 8 >= layout->header;
+}
+
+static void walk_with(int file, uint64_t size, const struct layout *layout,
+                      struct packet_walk *walk)
+{
+    uint64_t bytes;
+
+    memset(walk, 0, sizeof(*walk));
+    while (walk->whole < size && packet_at(file, walk->whole, layout, &bytes)) {
+        if (bytes > size - walk->whole) {
+            walk->cut = true;
+            walk->size_offset = walk->whole + layout->packet_size;
+            walk->content_offset = walk->whole + layout->content_size;
+            return;
+        }
+        walk->whole += bytes;
+    }
+}
+
+void packet_walk(int file, uint64_t size, struct packet_walk *walk)
+{
+    memset(walk, 0, sizeof(*walk));
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        struct packet_walk other;
+        walk_with(file, size, &layouts[i], &other);
+        /* the layout that leads further is the file's */
+        if (other.whole > walk->whole || (other.whole == walk->whole && other.cut && !walk->cut))
+            *walk = other;
+    }
+}

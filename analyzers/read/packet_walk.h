@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_PACKET_WALK_H
+#define OPTRAIL_PACKET_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How far a CTF stream file is sound, seen from its packet headers alone. */
+struct packet_walk {
+    uint64_t whole; /* bytes of whole packets from the file's beginning */
+    bool cut;       /* a packet begins there that the file does not hold to its end */
+    /* only when cut: */
+    uint64_t size_offset; /* where the cut packet's size and content size stand, from the file's
+                             beginning; both are in bits */
+    uint64_t content_offset;
+    uint64_t packet_bytes; /* what it should have */
+};
+
+/* Walks over the packets of the open file of `size` bytes. Knows the packet layouts of LTTng-UST
+ * and of babeltrace2's sink.ctf.fs, in this machine's byte order; of any other file nothing is
+ * sound. Does not move the file's position. */
+void packet_walk(int file, uint64_t size, struct packet_walk *walk);
+
+#endif

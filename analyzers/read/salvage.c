@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "salvage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "packet_walk.h"
+
+/* A trace and its stand-in. */
+struct pair {
+    const struct salvage *salvage;
+    const char *trace; /* absolute */
+    const char *name;  /* as the user gave it */
+    const char *stand_in;
+};
+
+static void tell(const struct salvage *salvage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void tell(const struct salvage *salvage, const char *format, ...)
+{
+    char text[PATH_MAX + 256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    salvage->damaged(salvage->context, text);
+}
+
+/* "DIRECTORY/NAME"; false when that is too long. */
+static bool join(char *path, const char *directory, const char *name)
+{
+    return (size_t)snprintf(path, PATH_MAX, "%s/%s", directory, name) < PATH_MAX;
+}
+
+static int link_file(const struct pair *pair, const char *name)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+
+    if (!join(from, pair->trace, name) || !join(to, pair->stand_in, name))
+        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
+    if (symlink(from, to) < 0)
+        return err_set(errno, "%s: cannot be made: %s", to, strerror(errno));
+    return 0;
+}
+
+/* Copies the first `size` bytes. */
+static int copy(int from, int to, uint64_t size)
+{
+    off_t offset = 0;
+    char buffer[65536];
+
+    while ((uint64_t)offset < size) {
+        size_t wanted = size - (uint64_t)offset < sizeof(buffer) ? (size_t)(size - (uint64_t)offset)
+                                                                 : sizeof(buffer);
+        ssize_t got = pread(from, buffer, wanted, offset);
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return -EIO;
+        if (write(to, buffer, (size_t)got) != got)
+            return errno ? -errno : -ENOSPC;
+        offset += got;
+    }
+    return 0;
+}
+
+/* The packet that is cut off is said to be no longer than what there is of it: then its events can
+ * be read up to the one that is cut itself, where reading fails. */
+static int mend(int file, const struct packet_walk *walk, uint64_t size)
+{
+    uint64_t bits = (size - walk->whole) * 8;
+
+    if (pwrite(file, &bits, sizeof(bits), (off_t)walk->size_offset) != (ssize_t)sizeof(bits) ||
+        pwrite(file, &bits, sizeof(bits), (off_t)walk->content_offset) != (ssize_t)sizeof(bits))
+        return -errno;
+    return 0;
+}
+
+/* The copy of what is sound of the file that is open as `from`. 1: there is one, 0: nothing is. */
+static int copy_sound_part(const struct pair *pair, const char *name, int from)
+{
+    struct stat status;
+    struct packet_walk walk;
+    char path[PATH_MAX];
+    int to, result;
+
+    if (fstat(from, &status) < 0)
+        return err_set(errno, "%s/%s: %s", pair->name, name, strerror(errno));
+    uint64_t size = (uint64_t)status.st_size;
+    packet_walk(from, size, &walk);
+    /* a packet that is cut before its events begin holds nothing; 256 bytes are more than any
+     * header here has */
+    walk.cut = walk.cut && size - walk.whole > 256;
+    if (walk.whole == 0 && !walk.cut) {
+        tell(pair->salvage, "%s/%s: is no CTF stream, or is cut off in its first packet: left out",
+             pair->name, name);
+        return 0;
+    }
+    if (!join(path, pair->stand_in, name))
+        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
+    to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0)
+        return err_set(errno, "%s: cannot be made: %s", path, strerror(errno));
+    result = copy(from, to, walk.cut ? size : walk.whole);
+    if (result == 0 && walk.cut)
+        result = mend(to, &walk, size);
+    close(to);
+    if (result < 0)
+        return err_set(-result,
+                       "%s/%s: is damaged, and there is no room in %s to copy its sound part: %s: "
+                       "set TMPDIR",
+                       pair->name, name, pair->stand_in, strerror(-result));
+    tell(pair->salvage,
+         walk.cut ? "%s/%s: is cut off at byte %" PRIu64 ": read up to there"
+                  : "%s/%s: is damaged at byte %" PRIu64 ": read up to there",
+         pair->name, name, walk.cut ? size : walk.whole);
+    return 1;
+}
+
+/* Whether babeltrace2 opens a trace that has this file alone. */
+static int opens_alone(const struct pair *pair, const char *name, bool *opens)
+{
+    char path[PATH_MAX], *alone = NULL;
+    struct pair one = *pair;
+    int result;
+
+    if (asprintf(&alone, "%s/.alone", pair->stand_in) < 0)
+        return err_no_memory();
+    one.stand_in = alone;
+    if (mkdir(alone, 0700) < 0)
+        result = err_set(errno, "%s: cannot be made: %s", alone, strerror(errno));
+    else
+        result = link_file(&one, "metadata");
+    if (result == 0 && name)
+        result = link_file(&one, name);
+    if (result == 0)
+        *opens = pair->salvage->opens(pair->salvage->context, alone);
+    if (name && join(path, alone, name))
+        unlink(path);
+    if (join(path, alone, "metadata"))
+        unlink(path);
+    rmdir(alone);
+    free(alone);
+    return result;
+}
+
+static int take_file(const struct pair *pair, const char *name)
+{
+    char path[PATH_MAX];
+    bool opens = false;
+    int result, file;
+
+    result = opens_alone(pair, name, &opens);
+    if (result < 0)
+        return result;
+    if (opens)
+        return link_file(pair, name);
+    if (!join(path, pair->trace, name))
+        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        tell(pair->salvage, "%s/%s: cannot be opened: %s: left out", pair->name, name,
+             strerror(errno));
+        return 0;
+    }
+    result = copy_sound_part(pair, name, file);
+    close(file);
+    return result < 0 ? result : 0;
+}
+
+/* Every file of the trace but the metadata. */
+static int take_files(const struct pair *pair)
+{
+    DIR *directory = opendir(pair->trace);
+    struct dirent *entry;
+    int result = 0;
+
+    if (!directory)
+        return err_set(errno, "%s: %s", pair->name, strerror(errno));
+    while (result == 0 && (entry = readdir(directory))) {
+        struct stat status;
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0 ||
+            fstatat(dirfd(directory), entry->d_name, &status, 0) < 0 || !S_ISREG(status.st_mode) ||
+            status.st_size == 0)
+            continue;
+        result = take_file(pair, entry->d_name);
+    }
+    closedir(directory);
+    return result;
+}
+
+int salvage_trace(const struct salvage *salvage, const char *directory, char **stand_in)
+{
+    struct pair pair = {.salvage = salvage, .name = directory};
+    const char *temporary = getenv("TMPDIR");
+    char *trace = realpath(directory, NULL), *made = NULL;
+    bool opens = false;
+    int result;
+
+    if (!trace)
+        return err_set(errno, "%s: %s", directory, strerror(errno));
+    if (asprintf(&made, "%s/optrail-XXXXXX", temporary && *temporary ? temporary : "/tmp") < 0) {
+        free(trace);
+        return err_no_memory();
+    }
+    if (!mkdtemp(made)) {
+        result = err_set(errno, "%s: cannot be made: %s: set TMPDIR", made, strerror(errno));
+        free(made);
+        free(trace);
+        return result;
+    }
+    pair.trace = trace;
+    pair.stand_in = made;
+    result = opens_alone(&pair, NULL, &opens);
+    if (result == 0 && !opens) {
+        tell(salvage,
+             "%s/metadata: is empty, cut off or no CTF metadata, and without it nothing in the "
+             "trace can be read: stop the session (lttng stop) before the trace is copied",
+             directory);
+    } else if (result == 0) {
+        result = link_file(&pair, "metadata");
+        if (result == 0)
+            result = take_files(&pair);
+    }
+    free(trace);
+    if (result < 0 || !opens) {
+        salvage_remove(made);
+        return result;
+    }
+    *stand_in = made;
+    return 1;
+}
+
+void salvage_remove(char *stand_in)
+{
+    DIR *directory = stand_in ? opendir(stand_in) : NULL;
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    if (stand_in)
+        rmdir(stand_in);
+    free(stand_in);
+}
