@@ -400,6 +400,27 @@ static bool handle(struct event_pump *pump, struct input *input, const bt_messag
 
 enum feeding { FED, EMPTY, LATER, FAILED };
 
+/* The iterator gives no more. An END may have an error with it as well: source.ctf.fs of
+ * babeltrace2 2.0.4 ends so when a file ends within an event. */
+static enum feeding end_input(struct event_pump *pump, struct input *input,
+                              bt_message_iterator_next_status status)
+{
+    char why[256], text[300];
+
+    bt_error_take(why, sizeof(why));
+    if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR) {
+        pump->result = err_no_memory();
+        return FAILED;
+    }
+    if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_END && !why[0]) {
+        close_input(input);
+        return EMPTY;
+    }
+    snprintf(text, sizeof(text), "what follows is damaged (babeltrace2: %s)", why);
+    break_off(pump, input, text);
+    return EMPTY;
+}
+
 /* Gets the input's next message that has a time; those before it are handled at once. */
 static enum feeding feed(struct event_pump *pump, struct input *input)
 {
@@ -415,30 +436,14 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
                 return FAILED;
         }
         input->next = input->count = 0;
-        switch (bt_message_iterator_next(input->iterator, &input->messages, &input->count)) {
-        case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
-            break;
-        case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN:
-            input->count = 0;
+        bt_message_iterator_next_status status =
+            bt_message_iterator_next(input->iterator, &input->messages, &input->count);
+        if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
+            continue;
+        input->count = 0;
+        if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN)
             return LATER;
-        case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
-            input->count = 0;
-            close_input(input);
-            return EMPTY;
-        case BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR:
-            input->count = 0;
-            bt_current_thread_clear_error();
-            pump->result = err_no_memory();
-            return FAILED;
-        default: {
-            char why[256], text[300];
-            input->count = 0;
-            bt_error_take(why, sizeof(why));
-            snprintf(text, sizeof(text), "what follows is damaged (babeltrace2: %s)", why);
-            break_off(pump, input, text);
-            return EMPTY;
-        }
-        }
+        return end_input(pump, input, status);
     }
 }
 
