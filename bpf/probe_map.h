@@ -35,6 +35,9 @@
  *         op.delayed: [waiting for active, ...]
  *         ignore: [reached_pg]    known, and of no interest
  *
+ * Two probes may name the same function: the second one then sits a few instructions behind the
+ * first, so that their events come in the order of the rows.
+ *
  * An expression is a register as the function finds it at its entry (rdi rsi rdx rcx r8 r9 rsp, or
  * edi ... r9d for an int), `*X` for the 8 bytes at X, `*(X+16)` likewise with an offset (up to
  * three such loads), `-X` for the negated value, or a number. The caller's stack arguments begin

@@ -53,8 +53,9 @@ static bool ends_straight_line(const ZydisDecodedInstruction *instruction)
     }
 }
 
-/* Does the instruction (no push) spoil an argument register, the stack pointer or memory? Memory
- * counts as a whole: what an argument points to must still be what the caller put there. */
+/* Does the instruction spoil an argument register, the stack pointer or memory? Memory counts as a
+ * whole, since what an argument points to must still be what the caller put there; but for what a
+ * push writes, which lies below everything of the caller's. */
 static bool spoils(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
                    unsigned registers)
 {
@@ -62,7 +63,8 @@ static bool spoils(const ZydisDecodedInstruction *instruction, const ZydisDecode
         const ZydisDecodedOperand *operand = &operands[i];
         if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             continue;
-        if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+        if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            instruction->meta.category != ZYDIS_CATEGORY_PUSH)
             return true;
         if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER)
             continue;
@@ -108,7 +110,7 @@ static int no_site(bool allow_slow, const char *why, struct site *site)
     return err_set(ENOTSUP, "%s (--allow-slow would put a probe that costs some 20 us a hit)", why);
 }
 
-int site_choose(const uint8_t *code, size_t size, unsigned registers, bool allow_slow,
+int site_choose(const uint8_t *code, size_t size, unsigned registers, int nth, bool allow_slow,
                 struct site *site)
 {
     ZydisDecoder decoder;
@@ -123,7 +125,7 @@ int site_choose(const uint8_t *code, size_t size, unsigned registers, bool allow
                 ZydisDecoderDecodeFull(&decoder, code + at, size - at, &instruction, operands)))
             return at == 0 ? err_set(ENOTSUP, "no instruction at the function's entry")
                            : no_site(allow_slow, "code that cannot be decoded", site);
-        if (is_emulated(code + at, instruction.length)) {
+        if (is_emulated(code + at, instruction.length) && nth-- == 0) {
             if (at > 0 && is_in_loop(&decoder, code, size, at))
                 return no_site(allow_slow, "the cheap instruction is in a loop", site);
             *site = (struct site){.offset = at};

@@ -21,9 +21,10 @@ struct site {
 
 /* Chooses the site in the `size` bytes of code that begin at the function's entry and hold all of
  * it, or its beginning. `registers`: bit set of (1 << enum uprobe_register) that must be intact.
- * `allow_slow`: rather the entry than nothing. -ENOTSUP with the reason as the message when there
- * is no such site. Thread-safe. */
-int site_choose(const uint8_t *code, size_t size, unsigned registers, bool allow_slow,
+ * `nth`: 0 for the first such site, 1 for the next one (several points of one function; their
+ * events come in this order), ... `allow_slow`: rather the entry than nothing. -ENOTSUP with the
+ * reason as the message when there is no such site. Thread-safe. */
+int site_choose(const uint8_t *code, size_t size, unsigned registers, int nth, bool allow_slow,
                 struct site *site);
 
 /* Whether the bytes at a USDT site are what our probe library puts there: a 1-byte nop, then a

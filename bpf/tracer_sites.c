@@ -55,7 +55,7 @@ static void refuse(struct tracer *tracer, size_t index)
 
 /* Finds the place for one row of the map. */
 static int place_function(struct tracer *tracer, struct elf_file *file, const struct probe_row *row,
-                          const struct elf_function *function, size_t index)
+                          const struct elf_function *function, int nth, size_t index)
 {
     if (!function->address)
         return err_set(ENOENT, "the program has no such function");
@@ -65,9 +65,9 @@ static int place_function(struct tracer *tracer, struct elf_file *file, const st
         return err_no_memory();
     long got = elf_file_read(file, function->offset, code, size);
     struct site site;
-    int error =
-        got < 0 ? (int)got
-                : site_choose(code, (size_t)got, row->registers, tracer->options.allow_slow, &site);
+    int error = got < 0 ? (int)got
+                        : site_choose(code, (size_t)got, row->registers, nth,
+                                      tracer->options.allow_slow, &site);
     free(code);
     if (error)
         return error;
@@ -107,6 +107,15 @@ static int name_of_row(struct tracer *tracer, const struct probe_row *row, size_
     return 0;
 }
 
+/* How many rows before this one probe the same function. */
+static int same_before(const struct probe_map *map, size_t index)
+{
+    int same = 0;
+    for (size_t i = 0; i < index; i++)
+        same += strcmp(map->rows[i].symbol, map->rows[index].symbol) == 0;
+    return same;
+}
+
 static int choose_from_map(struct tracer *tracer, struct elf_file *file,
                            const struct probe_map *map)
 {
@@ -127,7 +136,7 @@ static int choose_from_map(struct tracer *tracer, struct elf_file *file,
             break;
         if (row->utime_stamp && row->point >= 0)
             tracer->utime_stamps[row->point] = true;
-        int refused = place_function(tracer, file, row, &functions[i], i);
+        int refused = place_function(tracer, file, row, &functions[i], same_before(map, i), i);
         if (refused && row->required)
             error = err_prefix(refused, "%s:%d: %s cannot be probed at %s", map->file, row->line,
                                tracer->sites[i].name, tracer->sites[i].function);
@@ -164,7 +173,7 @@ static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct
         return 0;
     }
     struct site site;
-    int error = site_choose(code, 1, 0, tracer->options.allow_slow, &site);
+    int error = site_choose(code, 1, 0, 0, tracer->options.allow_slow, &site);
     if (error)
         return error;
     tracer->sites[index].slow = site.slow;
