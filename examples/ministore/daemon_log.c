@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon_log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@ int log_error(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "ministore: %s\n", line);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
     return -1;
 }
 
@@ -37,12 +38,13 @@ void log_limited(const char *format, ...)
     uint64_t now = clock_now_ns();
     if (now - second_began_ns > NS_PER_SECOND) {
         if (held_back)
-            fprintf(stderr, "ministore: %u more such lines were held back\n", held_back);
+            fprintf(stderr, "%s: %u more such lines were held back\n",
+                    program_invocation_short_name, held_back);
         second_began_ns = now;
         lines = held_back = 0;
     }
     if (lines++ < LINES_PER_SECOND)
-        fprintf(stderr, "ministore: %s\n", line);
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
     else
         held_back++;
     pthread_mutex_unlock(&lock);

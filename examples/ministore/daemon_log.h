@@ -2,8 +2,8 @@
 #ifndef MINISTORE_DAEMON_LOG_H
 #define MINISTORE_DAEMON_LOG_H
 
-/* One line to standard error: "ministore: ...". Thread-safe. Returns -1, so that a failing start
- * can say `return log_error(...)`. */
+/* One line to standard error, after the program's name. Thread-safe. Returns -1, so that a failing
+ * start can say `return log_error(...)`. */
 int log_error(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 /* The same for what a hostile client can cause as often as it likes: at most eight lines a

@@ -295,16 +295,21 @@ static void *trim(void *argument)
     return NULL;
 }
 
+static void hurry(void *context)
+{
+    struct filestore *store = context;
+    pthread_mutex_lock(&store->stop_lock);
+    store->stopping = true;
+    pthread_cond_broadcast(&store->stop_changed);
+    pthread_mutex_unlock(&store->stop_lock);
+}
+
 static int close_store(void *context)
 {
     struct filestore *store = context;
     int result = 0;
     if (!store)
         return 0;
-    pthread_mutex_lock(&store->stop_lock);
-    store->stopping = true;
-    pthread_cond_broadcast(&store->stop_changed);
-    pthread_mutex_unlock(&store->stop_lock);
     bool ran = store->journal.running;
     journal_stop(&store->journal);
     if (store->has_apply)
@@ -386,6 +391,7 @@ static int open_store(const struct daemon_options *options, struct placement_gro
 
 const struct store_kind store_filestore = {.name = "filestore",
                                            .open = open_store,
+                                           .hurry = hurry,
                                            .close = close_store,
                                            .check = check,
                                            .submit = submit,

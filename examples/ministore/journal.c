@@ -37,6 +37,8 @@ void journal_submit(struct journal *journal, struct request *request)
 void journal_applied(struct journal *journal, struct request *request, bool keep)
 {
     bool filling = journal_ring_is_filling(&journal->ring);
+    if (keep) /* its room never comes free: the writer must not wait for it */
+        journal_ring_stop(&journal->ring);
     pthread_mutex_lock(&journal->lock);
     if (keep && request->sequence <= journal->pinned)
         journal->pinned = request->sequence - 1;

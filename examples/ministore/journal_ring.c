@@ -300,7 +300,7 @@ int journal_ring_write(struct journal_ring *ring, struct request *const *batch, 
 bool journal_ring_is_filling(struct journal_ring *ring)
 {
     pthread_mutex_lock(&ring->lock);
-    bool filling = ring->used > ring->size / 2;
+    bool filling = ring->used > ring->size / 4;
     pthread_mutex_unlock(&ring->lock);
     return filling;
 }

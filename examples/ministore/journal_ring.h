@@ -52,7 +52,7 @@ bool journal_ring_wait_room(struct journal_ring *ring, uint64_t bytes);
  * 0 or a positive errno, after which the ring must not be written again. */
 int journal_ring_write(struct journal_ring *ring, struct request *const *batch, unsigned count);
 
-/* More than half of it is used. */
+/* More than a quarter of it is used: before the writer has to wait, it is time to trim. */
 bool journal_ring_is_filling(struct journal_ring *ring);
 
 /* Everything up to `sequence` is applied and synced: its room is free once that is written down.

@@ -119,6 +119,8 @@ int osd_start(const struct daemon_options *options)
 int osd_stop(void)
 {
     int result = 0;
+    if (osd.store && osd.kind->hurry)
+        osd.kind->hurry(osd.store);
     if (osd.has_queue)
         op_queue_stop(&osd.queue);
     if (osd.has_store)

@@ -19,6 +19,9 @@ struct store_kind {
     /* Opens the store; 0, or -1 after a message. The pointers stay valid until close. */
     int (*open)(const struct daemon_options *options, struct placement_groups *groups,
                 struct finisher *finisher, void **store);
+    /* The daemon is about to end: what cannot be done now is not tried again. NULL: nothing ever
+     * is. */
+    void (*hurry)(void *store);
     /* Finishes all that was submitted and closes; also after an open that failed half-way (store
      * NULL: nothing). 0, or -1 after a message. */
     int (*close)(void *store);
