@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef err_set
+#undef err_no_memory
+
 static __thread char message[1024];
 
 /* A message is one line, whatever a hostile file name or symbol brought along. */

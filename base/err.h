@@ -22,4 +22,10 @@ int err_no_memory(void) __attribute__((cold));
 /* The message of this thread; "" if none was set. Never NULL; one line. */
 const char *err_message(void);
 
+#ifdef __clang_analyzer__
+/* What clang's analyzer cannot see from here: a failure is always negative, never 0. */
+#define err_set(...)    ((err_set)(__VA_ARGS__), -1)
+#define err_no_memory() ((err_no_memory)(), -1)
+#endif
+
 #endif

@@ -110,13 +110,14 @@ static void measure_uprobes(void)
 /* The module lies beside the program. */
 static int load_bare_tracepoint(void)
 {
-    char file[PATH_MAX];
-    static const char name[] = "optrail-bare-tracepoint.so";
-    ssize_t length = readlink("/proc/self/exe", file, sizeof(file) - sizeof(name));
+    char program[PATH_MAX];
+    char file[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     if (length < 0)
         return err_set(errno, "cannot tell where the program lies: %s", strerror(errno));
-    file[length] = '\0';
-    strcpy(strrchr(file, '/') + 1, name);
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    snprintf(file, sizeof(file), "%s/optrail-bare-tracepoint.so", program);
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!module)
         return err_set(ENOENT, "no bare tracepoint: %s", dlerror());

@@ -61,23 +61,21 @@ def main(with_session):
 
         # a signal to the wrapper ends the command, and only then the session
         marker = os.path.join(directory, "home")
-        command = ["sh", "-c", f"echo $LTTNG_HOME >{marker}.new; mv {marker}.new {marker}; "
+        command = ["sh", "-c", f"echo $$ $LTTNG_HOME >{marker}.new; mv {marker}.new {marker}; "
                    "exec sleep 300"]
         for end, status in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGKILL, -9)):
             with subprocess.Popen([with_session, "--output", next(outputs), "--", *command]) as job:
                 wait_for(lambda: os.path.exists(marker))
                 with open(marker, encoding="ascii") as file:
-                    path = file.read().strip()
+                    command_pid, path = file.read().split()
                 os.remove(marker)
                 assert path in daemons().values(), "no daemon of its own ran"
-                command_pids = [int(pid) for pid in subprocess.run(
-                    ["pgrep", "-P", str(job.pid), "-x", "sleep"], text=True,
-                    capture_output=True).stdout.split()]
                 job.send_signal(end)
                 assert job.wait(60) == status, job.returncode
             wait_for(lambda: path not in daemons().values())
-            for pid in command_pids if end == signal.SIGKILL else []:
-                os.kill(pid, signal.SIGKILL)  # nobody else could
+            if end == signal.SIGKILL:
+                os.kill(int(command_pid), signal.SIGKILL)  # nobody else could end it
+            wait_for(lambda: not os.path.exists(f"/proc/{command_pid}"))
             shutil.rmtree(path, ignore_errors=True)
     print("every end was clean")
 

@@ -76,12 +76,14 @@ int optrail_probes_start(void) __attribute__((visibility("hidden")));
 #else
 
 #define OPTRAIL_ENABLED(point) 0
-/* sizeof keeps the arguments' variables "used" without evaluating them */
+/* never evaluated, but the arguments' variables count as used */
 #define OPTRAIL(point, key, arg0, arg1)                                                            \
     do {                                                                                           \
-        (void)sizeof(key);                                                                         \
-        (void)sizeof(arg0);                                                                        \
-        (void)sizeof(arg1);                                                                        \
+        if (0) {                                                                                   \
+            (void)(key);                                                                           \
+            (void)(arg0);                                                                          \
+            (void)(arg1);                                                                          \
+        }                                                                                          \
     } while (0)
 static inline int optrail_probes_start(void)
 {
