@@ -30,8 +30,8 @@ static const struct option_row options[] = {
     {0},
 };
 
-/* Where the measuring program lies, seen from our own: installed, and in a build tree. */
-static const char *const places[] = {"", "../lib/optrail/", "../bench/probes/"};
+/* Where the measuring program lies, seen from our own. */
+static const char *const places[] = {"../lib/optrail/", ""};
 
 static int find_program(char file[PATH_MAX])
 {
