@@ -212,10 +212,10 @@ static int fill_notes(struct report *report, const struct read_counts *counts, c
     for (size_t i = 0; result == 0 && i < report->op_count; i++)
         if (!*report->ops[i].path)
             result = report_add_note(report,
-                                     "%" PRIu64 " ops match no path, so their stages are not "
-                                     "known: `optrail paths` lists the paths, --path FILE reads "
+                                     "of the ops of type '%s' (%" PRIu64 ") no path knows the "
+                                     "stages: `optrail paths` lists the paths, --path FILE reads "
                                      "another one",
-                                     report->ops[i].count);
+                                     report->ops[i].type, report->ops[i].count);
     return result;
 }
 

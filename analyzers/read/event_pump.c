@@ -451,15 +451,18 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
  * first. */
 static enum feeding feed_hungry(struct event_pump *pump)
 {
-    while (pump->hungry_count > 0) {
-        struct input *input = pump->hungry[pump->hungry_count - 1];
+    for (size_t i = 0; i < pump->hungry_count; i++) {
+        struct input *input = pump->hungry[i];
         enum feeding fed = feed(pump, input);
-        if (fed == LATER || fed == FAILED)
+        if (fed == LATER || fed == FAILED) {
+            pump->hungry_count -= i;
+            memmove(pump->hungry, pump->hungry + i, pump->hungry_count * sizeof(*pump->hungry));
             return fed;
-        pump->hungry_count--;
+        }
         if (fed == FED)
             heap_push(pump, input);
     }
+    pump->hungry_count = 0;
     return FED;
 }
 

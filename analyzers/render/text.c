@@ -96,7 +96,9 @@ static void source_figures(const struct report *report, char *text, size_t size)
 {
     char number[24];
     uint64_t open = count_of(report->counts.incomplete, report->counts.incomplete_count, "open");
-    size_t used = (size_t)snprintf(text, size, "%.1f s: ", report->source.seconds);
+    size_t used = (size_t)snprintf(
+        text, size, "%s: ",
+        unit_duration((uint64_t)(report->source.seconds * 1e9 + 0.5), number, sizeof(number)));
 
     for (size_t i = 0; i < report->op_count && i < 4 && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s %s%s, ",
@@ -224,9 +226,10 @@ static void losses(const struct report *report, int width, FILE *out)
     char list[1024], line[1200], number[24];
     struct report_count lost = {(char *)"lost by the tracer", report->counts.lost_events};
 
-    snprintf(line, sizeof(line), "%s events, %s ops finished.",
+    snprintf(line, sizeof(line), "%s events, %s op%s finished.",
              unit_count(report->counts.events, list, sizeof(list)),
-             unit_count(report->counts.ops, number, sizeof(number)));
+             unit_count(report->counts.ops, number, sizeof(number)),
+             report->counts.ops == 1 ? "" : "s");
     fputc('\n', out);
     text_paragraph(out, 0, width, line);
 

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""docs/report-json.md lists every key of the report's JSON, and no key that is not there."""
+import json
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def keys(value, prefix=""):
+    """Every key as the manual writes it: `ops[].stages[].name`."""
+    if isinstance(value, list):
+        for entry in value:
+            yield from keys(entry, prefix + "[]")
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            path = f"{prefix}.{key}".lstrip(".")
+            yield path
+            yield from keys(entry, path)
+
+
+def nulls(value):
+    """Whether there is a null anywhere."""
+    if isinstance(value, list):
+        return any(map(nulls, value))
+    if isinstance(value, dict):
+        return any(map(nulls, value.values()))
+    return value is None
+
+
+def main():
+    report = json.loads((HERE / "stories" / "normal.json").read_text())
+    manual = (HERE.parent.parent / "docs" / "report-json.md").read_text()
+    documented = set(re.findall(r"^\| `([^`]+)` \|", manual, re.M))
+    present = set(keys(report))
+    for key in sorted(present - documented):
+        print(f"not in docs/report-json.md: {key}")
+    for key in sorted(documented - present):
+        print(f"in docs/report-json.md, but not in the report: {key}")
+    if nulls(report):
+        print("the report has a null")
+    return int(present != documented or nulls(report))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
