@@ -117,6 +117,8 @@ int site_choose(const uint8_t *code, size_t size, unsigned registers, int nth, b
     if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
         return err_set(EINVAL, "the instruction decoder does not work");
     *site = (struct site){0};
+    if (size == 0)
+        return err_set(ENOTSUP, "no instruction at the function's entry");
     size_t at = 0;
     for (int i = 0; i < LOOK_AHEAD && at < size; i++) {
         ZydisDecodedInstruction instruction;

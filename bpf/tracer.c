@@ -58,8 +58,8 @@ static int load_programs(struct tracer *tracer)
     if (access(KERNEL_TYPES, R_OK))
         return err_set(ENOTSUP, "this kernel has no type information (" KERNEL_TYPES
                                 "): it must be built with CONFIG_DEBUG_INFO_BTF");
-    int error = open_programs(tracer, true);
-    if (error && error != -EPERM) {
+    int error = open_programs(tracer, !tracer->options.one_by_one);
+    if (error && error != -EPERM && !tracer->options.one_by_one) {
         uprobe_bpf__destroy(tracer->skeleton);
         tracer->skeleton = NULL;
         error = open_programs(tracer, false);
@@ -88,8 +88,10 @@ static int attach(struct tracer *tracer)
                                        .all_processes = tracer->trial.all_processes};
     if (tracer->trial.multi)
         programs.multi = tracer->skeleton->progs.uprobe_multi;
-    snprintf(tracer->method, sizeof(tracer->method), "%s",
-             tracer->trial.multi ? "uprobe_multi links" : "a perf event a probe");
+    const char *nops = trial_prefers_nop5(&tracer->trial) ? ", on 5-byte nops" : ", on 1-byte nops";
+    snprintf(tracer->method, sizeof(tracer->method), "%s%s",
+             tracer->trial.multi ? "uprobe_multi links" : "a perf event a probe",
+             tracer->usdt.count ? nops : "");
     const char *file = tracer->target.program;
     pid_t pid = tracer->target.pid;
     size_t starts = tracer->start_count, others = tracer->place_count - starts;

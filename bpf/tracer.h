@@ -17,9 +17,10 @@
  * away again.
  */
 struct tracer_options {
-    bool allow_slow;                   /* also at instructions that the kernel single-steps */
-    double seconds;                    /* trace for so long; 0: until told to stop */
-    uint32_t ring_bytes;               /* a power of two; 0: 16 MiB */
+    bool allow_slow;     /* also at instructions that the kernel single-steps */
+    double seconds;      /* trace for so long; 0: until told to stop */
+    uint32_t ring_bytes; /* a power of two; 0: 16 MiB */
+    bool one_by_one;     /* a perf event a probe, as on kernels before 6.6: for trying that way */
     const volatile sig_atomic_t *stop; /* weak; NULL or: becomes non-zero to end the tracing */
 };
 
@@ -72,7 +73,7 @@ struct tracer_counts tracer_counts(struct tracer *tracer);
 /* Whether the target has exited. */
 bool tracer_target_exited(const struct tracer *tracer);
 
-/* How the sites are attached, in words: "uprobe_multi links". Weak. */
+/* How the sites are attached, in words: "uprobe_multi links, on 5-byte nops". Weak. */
 const char *tracer_method(const struct tracer *tracer);
 
 #endif

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Attaches to a ministore: every op is counted once, and the daemon does not mind.
+
+usage: attach_ministore.py OPTRAIL MINISTORE TRACE_ONCE CASE
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import tracing
+
+OPTRAIL, MINISTORE, TRACE_ONCE, CASE = sys.argv[1:5]
+HERE = os.path.dirname(os.path.abspath(__file__))
+WRITES, READS = 300, 200
+
+
+class Ministore:
+    def __init__(self, *options):
+        self.data = tempfile.TemporaryDirectory(prefix="optrail-attach-")
+        self.process = subprocess.Popen(
+            [MINISTORE, "--data", self.data.name, *options], stdout=subprocess.PIPE, text=True)
+        self.port = self.process.stdout.readline().rsplit(":", 1)[-1].strip()
+        assert self.port.isdigit(), "ministore did not start"
+        self.pid = self.process.pid
+
+    def work(self, writes=WRITES, reads=READS):
+        done = subprocess.run([f"{HERE}/ministore_client.py", self.port, str(writes), str(reads)],
+                              check=True, capture_output=True, text=True)
+        assert done.stdout == f"writes {writes} reads {reads}\n", done.stdout
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(60)
+        self.data.cleanup()
+        assert status == 0, f"ministore ended with {status}"
+
+
+def attach(store, *options):
+    return tracing.Tracer([OPTRAIL, "attach", "-p", str(store.pid), "--format", "json", *options],
+                          " probes by ")
+
+
+def check_report(text, writes=WRITES, reads=READS):
+    report = json.loads(text)
+    counts = {op["type"]: op["count"] for op in report["ops"]}
+    assert counts == {"write": writes, "read": reads}, counts
+    assert report["counts"]["lost_events"] == 0, report["counts"]
+    assert report["counts"]["unmatched_events"] == 0, report["counts"]
+    assert not any(report["counts"]["incomplete"].values()), report["counts"]
+    assert [row["ops"] for row in report["clients"]] == [writes + reads], report["clients"]
+    assert report["source"]["kind"] == "bpf" and report["source"]["daemon"] == "ministore"
+    for op in report["ops"]:
+        assert op["stages"], op
+
+
+def case_counts():
+    """Ops done = ops counted, on both stores and messengers, and again on a second attach."""
+    for options in (["--store", "filestore"], ["--store", "memstore", "--messenger", "async"]):
+        store = Ministore(*options)
+        for _ in range(2):
+            tracer = attach(store)
+            store.work()
+            status, output = tracer.finish()
+            assert status == 0, status
+            check_report(output)
+        store.stop()
+
+
+def case_list():
+    """`optrail list` shows it, with the number of its probes."""
+    store = Ministore()
+    rows = json.loads(subprocess.run([OPTRAIL, "list", "--format", "json"], check=True,
+                                     capture_output=True, text=True).stdout)
+    row = [row for row in rows if row["pid"] == store.pid]
+    assert row and row[0]["kind"] == "ministore" and row[0]["traceable"], rows
+    assert row[0]["usdt_probes"] > 50, row
+    table = subprocess.run([OPTRAIL, "list"], check=True, capture_output=True, text=True).stdout
+    assert f"{store.pid} " in table and "yes, by its" in table, table
+    store.stop()
+
+
+def case_duration():
+    """-d ends it by itself; nothing happened, and that is what it says."""
+    store = Ministore()
+    tracer = attach(store, "-d", "0.3")
+    status, output = tracer.finish(None)
+    assert status == 0 and json.loads(output)["counts"]["events"] == 0, output
+    store.stop()
+
+
+def case_killed():
+    """SIGKILL in the middle of its work: the kernel takes the probes away, the daemon works on."""
+    store = Ministore("--store", "memstore")
+    assert tracing.changed_code(store.pid) == 0
+    tracer = attach(store)
+    store.work()
+    assert tracing.changed_code(store.pid) > 0, "no breakpoints: this test tests nothing"
+    status, _ = tracer.finish(signal.SIGKILL)
+    assert status == -signal.SIGKILL
+    tracing.wait_for("the probes to go", lambda: tracing.changed_code(store.pid) == 0)
+    store.work()
+    tracer = attach(store)
+    store.work()
+    status, output = tracer.finish()
+    assert status == 0
+    check_report(output)
+    tracing.wait_for("the probes to go", lambda: tracing.changed_code(store.pid) == 0)
+    store.stop()
+
+
+def case_daemon_ends():
+    """The daemon ends first: the report has what there was, and says so."""
+    store = Ministore("--store", "memstore")
+    tracer = attach(store)
+    store.work()
+    store.stop()
+    tracing.wait_for("optrail to end", tracer.ended)
+    said = tracer.said()
+    status, output = tracer.finish(None)
+    assert status == 0 and "has ended" in said, said
+    report = json.loads(output)
+    assert sum(op["count"] for op in report["ops"]) == WRITES + READS, output
+    assert any("ended while it was traced" in note for note in report["notes"]), report["notes"]
+
+
+def trace_once(store, *options):
+    tracer = tracing.Tracer([TRACE_ONCE, str(store.pid), *options], "ready")
+    store.work()
+    status, output = tracer.finish()
+    assert status == 0, status
+    return json.loads(output)
+
+
+def case_one_by_one():
+    """The way of older kernels, a perf event a probe, counts the same."""
+    store = Ministore("--store", "memstore")
+    counts = trace_once(store, "--one-by-one")
+    assert counts["method"].startswith("a perf event a probe"), counts
+    assert counts["points"]["op.finish"] == counts["points"]["op.start"] == WRITES + READS, counts
+    assert counts["lost"] == counts["backwards"] == counts["faults"] == 0, counts
+    tracing.wait_for("the probes to go", lambda: tracing.changed_code(store.pid) == 0)
+    store.stop()
+
+
+def case_full_ring():
+    """A ring that is far too small: what is lost is counted, and told to the reader."""
+    store = Ministore("--store", "memstore")
+    counts = trace_once(store, "--ring", "4096")
+    assert counts["lost"] > 0 and counts["told_lost"] == counts["lost"], counts
+    assert counts["hits"] == counts["events"] > 0, counts
+    whole = trace_once(store)
+    assert whole["lost"] == 0, whole
+    assert counts["events"] + counts["lost"] == whole["events"], (counts, whole)
+    store.stop()
+
+
+def refused(status, message, *arguments, user=None):
+    done = subprocess.run([OPTRAIL, "attach", *arguments], capture_output=True, text=True,
+                          user=user, group=user, extra_groups=[] if user else None, cwd="/")
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    assert message in done.stderr, (arguments, done.stderr)
+    assert done.stderr.count("\n") == 1 or status == 2, done.stderr
+    assert done.stdout == "", done.stdout
+
+
+def case_refused():
+    """What cannot be traced is refused in one line, with the right status."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    refused(1, "no process", "-p", str(gone.pid))
+    refused(1, "no storage daemon", "-p", str(os.getpid()))
+    refused(1, "no osd.no-such-id", "--osd", "no-such-id")
+    refused(2, "-p PID or --osd ID")
+    refused(2, "-p PID or --osd ID", "-p", "1", "--osd", "0")
+    refused(2, "", "-p", "0")
+    refused(2, "", "-p", "1", "-d", "soon")
+    store = Ministore()
+    refused(1, "nonexistent", "-p", str(store.pid), "--path", "/nonexistent")
+    # as a user with no rights; the command must be readable for it
+    if os.access(OPTRAIL, os.X_OK) and subprocess.run(
+            [OPTRAIL, "--version"], user=65534, group=65534, extra_groups=[], cwd="/",
+            capture_output=True).returncode == 0:
+        refused(1, "belongs to another user", "-p", str(store.pid), user=65534)
+    store.stop()
+
+
+tracing.need_tracing()
+globals()[f"case_{CASE}"]()
+print(f"{CASE}: as it should be")

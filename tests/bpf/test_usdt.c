@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* USDT notes and symbols of ELF files: a good one, and thousands that are damaged. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "err.h"
+#include "usdt.h"
+
+static char sample_file[4096];
+static unsigned char *sample; /* the bytes of usdt_sample */
+static size_t sample_size;
+
+static char damaged_file[] = "/tmp/optrail-usdt-XXXXXX";
+static int damaged_fd;
+
+static int read_sample(void **state)
+{
+    (void)state;
+    FILE *in = fopen(sample_file, "re");
+    if (!in || fseek(in, 0, SEEK_END))
+        return -1;
+    sample_size = (size_t)ftell(in);
+    rewind(in);
+    sample = malloc(sample_size);
+    damaged_fd = mkstemp(damaged_file);
+    int failed = !sample || damaged_fd < 0 || fread(sample, 1, sample_size, in) != sample_size;
+    fclose(in);
+    return failed ? -1 : 0;
+}
+
+static int remove_sample(void **state)
+{
+    (void)state;
+    free(sample);
+    close(damaged_fd);
+    return unlink(damaged_file);
+}
+
+static void test_good_notes(void **state)
+{
+    (void)state;
+    struct elf_file *file;
+    struct usdt_probes probes;
+    assert_int_equal(elf_file_open(sample_file, &file), 0);
+    assert_int_equal(usdt_read(file, "optrail", &probes), 0);
+    assert_int_equal(probes.count, 2);
+    assert_string_equal(probes.probes[0].name, "op_start");
+    assert_string_equal(probes.probes[0].arguments, "8@%rdi 8@%rsi 8@%rdx");
+    unsigned char site[6];
+    assert_int_equal(elf_file_read(file, probes.probes[0].offset, site, sizeof(site)), 6);
+    assert_memory_equal(site, "\x90\x0f\x1f\x44\x00\x00", 6);
+    assert_true(probes.probes[0].semaphore_offset > 0);
+    unsigned char semaphore[2] = {1, 1};
+    assert_int_equal(elf_file_read(file, probes.probes[0].semaphore_offset, semaphore, 2), 2);
+    assert_memory_equal(semaphore, "\0\0", 2);
+    assert_string_equal(probes.probes[1].name, "no_such_point");
+    assert_int_equal(probes.probes[1].semaphore_offset, 0);
+    assert_int_equal(probes.damaged, 5);
+    usdt_free(&probes);
+
+    assert_int_equal(usdt_read(file, "nobody", &probes), 0);
+    assert_int_equal(probes.count, 0);
+    usdt_free(&probes);
+    elf_file_close(file);
+}
+
+static void test_functions(void **state)
+{
+    (void)state;
+    struct elf_file *file;
+    const char *const names[] = {"main", "no_such_function", "sample_semaphore"};
+    struct elf_function functions[3];
+    assert_int_equal(elf_file_open(sample_file, &file), 0);
+    assert_int_equal(elf_file_functions(file, names, 3, functions), 0);
+    assert_true(functions[0].address > 0 && functions[0].offset > 0 && functions[0].size > 0);
+    assert_int_equal(functions[1].address, 0);
+    assert_int_equal(functions[2].address, 0); /* no function */
+    elf_file_close(file);
+}
+
+static void test_what_is_no_program(void **state)
+{
+    (void)state;
+    struct elf_file *file;
+    assert_int_equal(elf_file_open("/nonexistent", &file), -ENOENT);
+    assert_int_equal(elf_file_open("/", &file), -EINVAL);
+    assert_int_equal(elf_file_open("/etc/passwd", &file), -EINVAL);
+    assert_non_null(strstr(err_message(), "/etc/passwd: not an ELF file"));
+    assert_null(file);
+}
+
+/* Reads the damaged file as a whole; what comes out does not matter, as long as we come out. */
+static void read_damaged(void)
+{
+    struct elf_file *file;
+    if (elf_file_open(damaged_file, &file))
+        return;
+    struct usdt_probes probes;
+    if (usdt_read(file, "optrail", &probes) == 0)
+        usdt_free(&probes);
+    const char *const names[] = {"main", "_start"};
+    struct elf_function functions[2];
+    if (elf_file_functions(file, names, 2, functions) == 0)
+        for (size_t i = 0; i < 2; i++)
+            if (functions[i].address) {
+                unsigned char code[256];
+                assert_true(elf_file_read(file, functions[i].offset, code, sizeof(code)) >= 0);
+            }
+    elf_file_close(file);
+}
+
+static void write_damaged(const unsigned char *bytes, size_t size)
+{
+    assert_int_equal(ftruncate(damaged_fd, 0), 0);
+    assert_int_equal(pwrite(damaged_fd, bytes, size, 0), size);
+}
+
+static void test_files_cut_off(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < sample_size; size += 1 + size / 16) {
+        write_damaged(sample, size);
+        read_damaged();
+    }
+}
+
+static void test_random_damage(void **state)
+{
+    (void)state;
+    unsigned char *copy = malloc(sample_size);
+    assert_non_null(copy);
+    srand(7);
+    for (int round = 0; round < 3000; round++) {
+        memcpy(copy, sample, sample_size);
+        for (int i = 0; i < 1 + round % 8; i++) {
+            /* the headers at both ends more often than what lies between */
+            size_t place = (size_t)rand() % sample_size;
+            if (rand() % 3 == 0)
+                place = (size_t)rand() % 1024;
+            else if (rand() % 3 == 0)
+                place = sample_size - 1 - (size_t)rand() % 4096;
+            copy[place] = (unsigned char)(rand() % 4 ? rand() : 0xff);
+        }
+        write_damaged(copy, sample_size);
+        read_damaged();
+    }
+    free(copy);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    snprintf(sample_file, sizeof(sample_file), "%s", argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_notes),         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_what_is_no_program), cmocka_unit_test(test_files_cut_off),
+        cmocka_unit_test(test_random_damage),
+    };
+    return cmocka_run_group_tests(tests, read_sample, remove_sample);
+}
