@@ -110,7 +110,8 @@ static int fill(void *state, struct report *report)
 {
     struct stages_fold *fold = state;
     int rc = 0;
-    qsort(fold->sums, fold->count, sizeof(*fold->sums), by_total);
+    if (fold->count > 0) /* qsort does not take NULL */
+        qsort(fold->sums, fold->count, sizeof(*fold->sums), by_total);
     for (size_t i = 0; rc == 0 && i < fold->count; i++) {
         report->counts.ops += fold->sums[i]->latency.count;
         rc = stage_sums_fill(fold->sums[i], report);

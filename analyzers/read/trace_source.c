@@ -10,17 +10,21 @@
 #include "err.h"
 #include "salvage.h"
 
+/* Loaded once and kept: plugins are not made for being unloaded and loaded again. */
+static const bt_plugin *ctf_plugin;
+
 int trace_source_open(struct trace_source *source)
 {
     /* babeltrace2's own directory alone: what BABELTRACE_PLUGIN_PATH or ~/.local hold is another's
      * business, and may be anything */
-    if (bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &source->plugin) !=
-        BT_PLUGIN_FIND_STATUS_OK) {
+    if (!ctf_plugin && bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE,
+                                      &ctf_plugin) != BT_PLUGIN_FIND_STATUS_OK) {
         bt_current_thread_clear_error();
+        ctf_plugin = NULL;
         return err_set(ENOENT, "babeltrace2's plugin `ctf` was not found: install babeltrace2 "
                                "(Debian: libbabeltrace2-0)");
     }
-    source->class = bt_plugin_borrow_source_component_class_by_name_const(source->plugin, "fs");
+    source->class = bt_plugin_borrow_source_component_class_by_name_const(ctf_plugin, "fs");
     if (!source->class)
         return err_set(ENOENT, "babeltrace2's plugin `ctf` has no source `fs`: is it too old?");
     return 0;
@@ -31,7 +35,6 @@ void trace_source_close(struct trace_source *source)
     for (size_t i = 0; i < source->stand_in_count; i++)
         salvage_remove(source->stand_ins[i]);
     free(source->stand_ins);
-    bt_plugin_put_ref(source->plugin);
     *source = (struct trace_source){0};
 }
 

@@ -8,13 +8,12 @@
 
 /* babeltrace2's source.ctf.fs, and what has to be done so that it reads damaged traces too. */
 struct trace_source {
-    const bt_plugin *plugin;                /* owned */
-    const bt_component_class_source *class; /* weak: the plugin's */
+    const bt_component_class_source *class; /* weak: the plugin's, which stays loaded */
     size_t stand_in_count;
     char **stand_ins; /* temporary directories that stand for damaged traces; owned */
 };
 
-/* Finds the component class. Negative errno with the message. */
+/* Finds the component class. Negative errno with the message. Not thread-safe. */
 int trace_source_open(struct trace_source *source);
 
 /* Adds a component that reads the trace in `directory` to the graph. When parts of the trace are
