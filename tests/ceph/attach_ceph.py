@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Attaches to an unmodified ceph-osd under `rados bench` and checks what it counts.
+
+usage: attach_ceph.py OPTRAIL CLUSTER-SCRIPT CASE
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+OPTRAIL, CLUSTER, CASE = sys.argv[1:4]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bpf"))
+import tracing  # noqa: E402
+
+MESSENGER = ["messenger.throttle", "messenger.recv", "messenger.dispatch"]
+COMMON = ["osd.register", "opqueue.wait", "osd.prepare", "osd.execute"]
+COMMIT = {
+    "memstore": ["store.commit", "osd.reply"],
+    "bluestore": ["store.commit", "osd.reply"],
+    "filestore": ["filestore.submit", "journal.queue", "journal.write", "commit.callback",
+                  "osd.reply"],
+}
+MOST_UNATTRIBUTED = 0.10
+
+
+class Cluster:
+    """A one-node cluster of its own, gone at the end."""
+
+    def __init__(self, store, *options):
+        self.directory = tempfile.mkdtemp(prefix="optrail-ceph-")
+        arguments = [word for option in options for word in ("--option", option)]
+        try:
+            subprocess.run([CLUSTER, "start", "--store", store, "--dir", self.directory,
+                            *arguments], check=True, stdout=subprocess.DEVNULL)
+        except subprocess.CalledProcessError:
+            self.stop()
+            raise
+        with open(f"{self.directory}/run/osd.0.pid") as file:
+            self.pid = int(file.read())
+        self.environment = dict(os.environ, CEPH_CONF=f"{self.directory}/ceph.conf", CEPH_ARGS="")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        subprocess.run([CLUSTER, "stop", "--dir", self.directory], check=False)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def bench(self, kind, seconds=2):
+        """Runs rados bench; returns how many ops it says that it made."""
+        command = ["rados", "-p", "bench", "bench", str(seconds), kind, "-t", "16"]
+        if kind == "write":
+            command += ["-b", "4096", "--no-cleanup"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True,
+                              env=self.environment)
+        return int(re.search(r"^Total (?:writes|reads) made: +(\d+)", done.stdout, re.M)[1])
+
+    def errors(self):
+        """Lines of the OSD's log at error level: "time thread -1 text"."""
+        with open(f"{self.directory}/log/osd.0.log", errors="replace") as file:
+            lines = [re.match(r"\S+T\S+ [0-9a-f]+ +(-?\d+) (.*)", line) for line in file]
+        lines = [line for line in lines if line]
+        assert lines, "no line of the log was understood"
+        return [line[2] for line in lines if int(line[1]) < 0]
+
+
+def attach(cluster, *options):
+    return tracing.Tracer([OPTRAIL, "attach", "-p", str(cluster.pid), "--format", "json",
+                           *options], " probes by ")
+
+
+def traced_bench(cluster):
+    """Writes, then reads, under attach; returns what the bench made and what optrail saw."""
+    tracer = attach(cluster)
+    made = {"write": cluster.bench("write"), "read": cluster.bench("rand")}
+    status, output = tracer.finish()
+    assert status == 0, status
+    return made, json.loads(output)
+
+
+def check_counts(made, report):
+    """Each of the bench's ops is counted exactly once, and nothing else, but for one object of the
+    bench's own: benchmark_last_metadata, which the write bench writes at its end, and from which
+    the read bench learns what there is to read. Each bench run is a client of its own."""
+    counts = {op["type"]: op["count"] for op in report["ops"]}
+    assert counts == {kind: number + 1 for kind, number in made.items()}, (made, counts)
+    clients = sorted(row["ops"] for row in report["clients"])
+    assert clients == sorted(number + 1 for number in made.values()), (made, report["clients"])
+    assert all(row["client"] for row in report["clients"]), report["clients"]
+    assert report["counts"]["lost_events"] == 0, report["counts"]
+    other = report["counts"]["other"]
+    for name in ("moved_events", "unknown_texts", "unreadable_arguments", "unset_stamps"):
+        assert other[name] == 0, other
+    print(f"made {made}, counted {counts}, {report['counts']['events']} events")
+
+
+def check_stages(report, store, receive):
+    stages = {op["type"]: {stage["name"] for stage in op["stages"] if stage["count"]}
+              for op in report["ops"]}
+    expected = COMMON + (receive and MESSENGER or [])
+    assert stages["read"] == set(expected), stages["read"]
+    assert stages["write"] == set(expected + COMMIT[store]), stages["write"]
+    for op in report["ops"]:
+        parts = sum(stage["total_ns"] for stage in op["stages"]) + op["unattributed_ns"]
+        assert parts == op["total_ns"], (op["type"], parts, op["total_ns"])
+        assert op["unattributed_share"] <= MOST_UNATTRIBUTED, op["unattributed_share"]
+
+
+def check_source(report, store):
+    source = report["source"]
+    assert source["kind"] == "bpf" and source["daemon"] == "ceph-osd", source
+    assert source["id"] == "0" and source["store"] == store, source
+    assert re.fullmatch(r"16\.2\.\d+", source["version"]), source
+
+
+def case_exact():
+    """MemStore, five runs: optrail counts what rados bench made."""
+    with Cluster("memstore") as cluster:
+        for _ in range(5):
+            made, report = traced_bench(cluster)
+            check_counts(made, report)
+            assert report["counts"]["unmatched_events"] == 0, report["counts"]
+        check_source(report, "memstore")
+        check_stages(report, "memstore", receive=True)
+
+
+def case_filestore():
+    with Cluster("filestore") as cluster:
+        made, report = traced_bench(cluster)
+        check_counts(made, report)
+        check_source(report, "filestore")
+        check_stages(report, "filestore", receive=True)
+
+
+def case_bluestore():
+    with Cluster("bluestore") as cluster:
+        made, report = traced_bench(cluster)
+        check_counts(made, report)
+        check_source(report, "bluestore")
+        check_stages(report, "bluestore", receive=True)
+
+
+def case_tracker_off():
+    """Without the op tracker there are no receive stamps and no `done`: the counts are exact."""
+    with Cluster("memstore", "osd_enable_op_tracker=false") as cluster:
+        made, report = traced_bench(cluster)
+        check_counts(made, report)
+        check_stages(report, "memstore", receive=False)
+
+
+def case_errors():
+    """Ops that fail are answered, too: each is counted once, as failed."""
+    with Cluster("memstore") as cluster:
+        tracer = attach(cluster)
+        for words in (["get", "missing", "/dev/null"], ["stat", "missing"], ["rm", "missing"],
+                      ["put", "there", cluster.environment["CEPH_CONF"]],
+                      ["getxattr", "there", "missing"], ["create", "there"]):
+            subprocess.run(["rados", "-p", "bench", *words], env=cluster.environment,
+                           capture_output=True, check=False)
+        status, output = tracer.finish()
+        report = json.loads(output)
+        assert status == 0
+        assert sum(op["count"] for op in report["ops"]) == 6, output
+        assert sum(op["failed"] for op in report["ops"]) == 5, output
+        assert report["counts"]["unmatched_events"] == 0, report["counts"]
+
+
+def case_lives():
+    """The daemon does not notice: not the attaching and detaching, nor that the tracer is killed."""
+    with Cluster("memstore") as cluster:
+        before = cluster.errors()
+        bench = subprocess.Popen(["rados", "-p", "bench", "bench", "8", "write", "-b", "4096",
+                                  "-t", "16"], env=cluster.environment, stdout=subprocess.DEVNULL)
+        for number in (signal.SIGINT, signal.SIGKILL) * 3:
+            tracer = attach(cluster)
+            assert tracing.changed_code(cluster.pid) > 0, "no breakpoints: this tests nothing"
+            status, _ = tracer.finish(number)
+            assert status == (0 if number == signal.SIGINT else -number), status
+            tracing.wait_for("the probes to go", lambda: tracing.changed_code(cluster.pid) == 0)
+        assert bench.wait() == 0
+        cluster.bench("write", 1)
+        assert os.path.exists(f"/proc/{cluster.pid}/exe"), "the OSD is gone"
+        assert cluster.errors() == before, cluster.errors()
+
+
+def case_osd_ends():
+    """The OSD is killed while it is traced: the report has what there was."""
+    with Cluster("memstore") as cluster:
+        tracer = attach(cluster)
+        made = cluster.bench("write", 1)
+        os.kill(cluster.pid, signal.SIGKILL)
+        tracing.wait_for("optrail to end", tracer.ended)
+        said = tracer.said()
+        status, output = tracer.finish(None)
+        assert status == 0 and "has ended" in said, (status, said)
+        counts = {op["type"]: op["count"] for op in json.loads(output)["ops"]}
+        # the bench also removes its objects, or began to
+        assert counts["write"] >= made, (made, counts)
+
+
+def case_list():
+    """`optrail list` knows the daemons by kind, id, version and store."""
+    with Cluster("bluestore") as cluster:
+        rows = json.loads(subprocess.run([OPTRAIL, "list", "--format", "json"], check=True,
+                                         capture_output=True, text=True).stdout)
+        row = [row for row in rows if row["pid"] == cluster.pid][0]
+        assert (row["kind"], row["id"], row["store"]) == ("ceph-osd", "0", "bluestore"), row
+        assert re.fullmatch(r"16\.2\.\d+", row["version"]) and row["traceable"], row
+        with open(f"{cluster.directory}/run/mon.a.pid") as file:
+            mon = int(file.read())
+        row = [row for row in rows if row["pid"] == mon][0]
+        assert (row["kind"], row["id"], row["traceable"]) == ("ceph-mon", "a", False), row
+
+
+tracing.need_tracing()
+for program in ("ceph-osd", "ceph-mon", "ceph", "rados"):
+    if not shutil.which(program):
+        tracing.skip(f"{program} is not installed")
+globals()[f"case_{CASE}"]()
+print(f"{CASE}: as it should be")
