@@ -367,7 +367,7 @@ static int open_store(const struct daemon_options *options, struct placement_gro
     pthread_condattr_destroy(&monotonic);
     throttle_init(&store->throttle, options->queue_max_ops);
     if (mkdir(options->data, 0755) != 0 && errno != EEXIST)
-        log_error("cannot make %s: %s", options->data, strerror(errno));
+        return log_error("cannot make --data %s: %s", options->data, strerror(errno));
     store->data_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->data_fd < 0)
         return log_error("cannot open --data %s: %s", options->data, strerror(errno));

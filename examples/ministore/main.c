@@ -29,12 +29,18 @@ static sigset_t block_signals(void)
     return signals;
 }
 
-static void raise_file_limit(void)
+/* As many files as we may; at most half of them are connections: the store needs some, too. */
+static void raise_file_limit(struct daemon_options *options)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (options->max_connections > limit.rlim_max / 2) {
+        options->max_connections = limit.rlim_max / 2;
+        log_error("only %lu connections at once: the limit of open files is %lu",
+                  (unsigned long)options->max_connections, (unsigned long)limit.rlim_max);
     }
 }
 
@@ -89,7 +95,7 @@ int main(int argc, char **argv)
         return parsed < 0 ? 2 : 0;
     sigset_t signals = block_signals();
     inject_start_process();
-    raise_file_limit();
+    raise_file_limit(&options);
     optrail_probes_start();
     return run(&options, &signals);
 }

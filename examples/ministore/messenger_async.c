@@ -248,6 +248,15 @@ static void handle_awake(struct worker *worker)
     }
 }
 
+/* Its client is in the middle of a frame, or has not read replies, for too long. */
+static bool is_stuck(const struct connection *connection, uint64_t now_ns, uint64_t limit_ns)
+{
+    uint64_t frame = connection->throttled ? 0 : connection->frame_began_ns;
+    uint64_t reply = connection->send_began_ns;
+    return (frame && now_ns > frame && now_ns - frame > limit_ns) ||
+           (reply && now_ns > reply && now_ns - reply > limit_ns);
+}
+
 /* Gives those that wait for the throttle another try, and closes those that are stuck. */
 static void handle_waiting(struct worker *worker)
 {
@@ -261,8 +270,7 @@ static void handle_waiting(struct worker *worker)
     for (struct connection *c = worker->connections; c; c = c->next_of_worker) {
         if (c->throttled)
             read_requests(worker, c);
-        else if (sweep && ((c->frame_began_ns && now - c->frame_began_ns > limit) ||
-                           (c->send_began_ns && now - c->send_began_ns > limit))) {
+        if (sweep && is_stuck(c, now, limit)) {
             stats_add(connections_slow, 1);
             log_limited("connection %lu: a frame or a reply took too long; closed it",
                         (unsigned long)c->number);
