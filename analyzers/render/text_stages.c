@@ -87,7 +87,7 @@ static void fit_name(const char *name, char *out, size_t size)
         if ((*at & 0xc0) == 0x80)
             continue;
         if (width++ == LARGEST_NAME - 1 && text_columns(at) > 1) {
-            strcpy(at, "…");
+            snprintf(at, size - (size_t)(at - out), "…");
             return;
         }
     }
