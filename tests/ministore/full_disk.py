@@ -5,6 +5,7 @@ acknowledged is lost."""
 import contextlib
 import os
 import subprocess
+import tempfile
 
 import ministore
 from ministore import until
@@ -12,15 +13,27 @@ from ministore import until
 OBJECTS = 4096
 
 
+def mount_small_disk(directory):
+    """Mounts one; what was wrong, or nothing."""
+    result = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24M", "ministore-test", directory],
+                            capture_output=True, text=True, check=False)
+    return result.stderr.strip() or ("" if result.returncode == 0 else "mount failed")
+
+
+def why_no_small_disk():
+    with tempfile.TemporaryDirectory(prefix="ministore-test-") as directory:
+        reason = mount_small_disk(directory)
+        if not reason:
+            subprocess.run(["umount", "-l", directory], check=True)
+        return reason
+
+
 class FullDisk(ministore.Case):
     def setUp(self):
         super().setUp()
         self.disk = os.path.join(self.directory, "disk")
         os.mkdir(self.disk)
-        result = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24M", "ministore-test",
-                                 self.disk], capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            ministore.skip(f"no small disk can be mounted: {result.stderr.strip()}")
+        self.assertEqual(mount_small_disk(self.disk), "")
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
 
     def start(self, *options, **keywords):
@@ -135,6 +148,7 @@ class FileSizeLimit(ministore.Case):
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        ministore.skip("mounting a small disk needs root")
+    why_not = why_no_small_disk()
+    if why_not:
+        ministore.skip(f"no small disk can be mounted: {why_not}")
     ministore.main()
