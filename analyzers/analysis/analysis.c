@@ -201,7 +201,11 @@ static int fill_daemon(const struct analysis *analysis, struct report *report)
 
 static int fill_notes(struct report *report, const struct read_counts *counts, const char *damage)
 {
-    int result = damage ? report_add_note(report, "%s", damage) : 0;
+    int result = 0;
+
+    if (damage)
+        result = report_add_note(
+            report, "%s: ops that were under way there, or begin later, may lack stages", damage);
 
     if (result == 0 && counts->late > 0)
         result =

@@ -11,6 +11,7 @@
 #include "bt_error.h"
 #include "err.h"
 #include "event_decoder.h"
+#include "message_time.h"
 
 /* About how many messages one call of event_pump_consume delivers at most: between calls
  * babeltrace2 looks whether it was interrupted. */
@@ -201,18 +202,6 @@ static struct input *heap_pop(struct event_pump *pump)
     return top;
 }
 
-static uint64_t snapshot_ns(const bt_clock_snapshot *snapshot)
-{
-    int64_t ns;
-
-    if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ns) !=
-        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
-        bt_current_thread_clear_error();
-        return 0;
-    }
-    return ns < 0 ? 0 : (uint64_t)ns; /* 0: no time that events of ours can have */
-}
-
 static const char *tracer_of(const bt_trace *trace)
 {
     const bt_value *value =
@@ -223,19 +212,6 @@ static const char *tracer_of(const bt_trace *trace)
     if (strncmp(name, "lttng", 5) == 0)
         return "lttng";
     return strcmp(name, "optrail") == 0 ? "bpf" : "ctf";
-}
-
-/* Whether times by this clock can be compared with those by the first one. */
-static bool same_time_line(const bt_clock_class *first, const bt_clock_class *clock)
-{
-    const uint8_t *uuid = bt_clock_class_get_uuid(clock);
-    const uint8_t *first_uuid = bt_clock_class_get_uuid(first);
-
-    if (bt_clock_class_origin_is_unix_epoch(first) != bt_clock_class_origin_is_unix_epoch(clock))
-        return false;
-    if (bt_clock_class_origin_is_unix_epoch(first))
-        return true;
-    return uuid && first_uuid ? memcmp(uuid, first_uuid, 16) == 0 : uuid == first_uuid;
 }
 
 /* False: the stream cannot be read together with the others; the input is closed. */
@@ -252,7 +228,7 @@ static bool begin_stream(struct event_pump *pump, struct input *input, const bt_
     if (!pump->clock) {
         pump->clock = clock;
         bt_clock_class_get_ref(clock);
-    } else if (!same_time_line(pump->clock, clock)) {
+    } else if (!message_clocks_agree(pump->clock, clock)) {
         break_off(pump, input,
                   "its clock has nothing in common with that of the trace before (another host, or "
                   "another boot of this one): report on it by itself");
@@ -263,35 +239,6 @@ static bool begin_stream(struct event_pump *pump, struct input *input, const bt_
     else if (strcmp(pump->counts.tracer, tracer) != 0)
         pump->counts.tracer = "mixed";
     return true;
-}
-
-static bool has_time(const bt_message *message, uint64_t *time)
-{
-    const bt_stream *stream;
-
-    switch (bt_message_get_type(message)) {
-    case BT_MESSAGE_TYPE_EVENT:
-        *time = snapshot_ns(bt_message_event_borrow_default_clock_snapshot_const(message));
-        return true;
-    case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-        stream = bt_message_discarded_events_borrow_stream_const(message);
-        if (!bt_stream_class_discarded_events_have_default_clock_snapshots(
-                bt_stream_borrow_class_const(stream)))
-            return false;
-        *time = snapshot_ns(
-            bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
-        return true;
-    case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
-        stream = bt_message_discarded_packets_borrow_stream_const(message);
-        if (!bt_stream_class_discarded_packets_have_default_clock_snapshots(
-                bt_stream_borrow_class_const(stream)))
-            return false;
-        *time = snapshot_ns(
-            bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message));
-        return true;
-    default:
-        return false;
-    }
 }
 
 static void deliver_lost(struct event_pump *pump, uint64_t count, uint64_t begin, uint64_t end)
@@ -307,8 +254,8 @@ static void discarded_events(struct event_pump *pump, const bt_message *message)
     if (bt_message_discarded_events_get_count(message, &count) !=
         BT_PROPERTY_AVAILABILITY_AVAILABLE)
         count = 0;
-    if (has_time(message, &begin))
-        end = snapshot_ns(
+    if (message_time(message, &begin))
+        end = message_snapshot_ns(
             bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
     pump->counts.lost += count;
     deliver_lost(pump, count, begin, end);
@@ -321,8 +268,8 @@ static void discarded_packets(struct event_pump *pump, const bt_message *message
     if (bt_message_discarded_packets_get_count(message, &count) !=
         BT_PROPERTY_AVAILABILITY_AVAILABLE)
         count = 1;
-    if (has_time(message, &begin))
-        end = snapshot_ns(
+    if (message_time(message, &begin))
+        end = message_snapshot_ns(
             bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
     pump->counts.lost_packets += count;
     deliver_lost(pump, 0, begin, end);
@@ -427,7 +374,7 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
     for (;;) {
         while (input->next < input->count) {
             const bt_message *message = input->messages[input->next];
-            if (has_time(message, &input->time))
+            if (message_time(message, &input->time))
                 return FED;
             input->next++;
             if (!handle(pump, input, message))
@@ -492,7 +439,8 @@ bt_component_class_sink_consume_method_status event_pump_consume(struct event_pu
             handled++;
             if (pump->result < 0)
                 return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
-            fed = input->next < input->count && has_time(input->messages[input->next], &input->time)
+            fed = input->next < input->count &&
+                          message_time(input->messages[input->next], &input->time)
                       ? FED
                       : LATER;
         } while (fed == FED && (!other || earlier(input, other)));

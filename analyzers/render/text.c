@@ -178,6 +178,10 @@ static const struct {
     {"unknown_events", "of points that are not in the catalogue"},
     {"malformed_events", "without the fields they must have"},
     {"foreign_events", "of other providers"},
+    {"moved_events", "moved in time to keep the order"},
+    {"unknown_texts", "with a text that the probe map does not know"},
+    {"unreadable_arguments", "whose arguments could not be read"},
+    {"unset_stamps", "without the stamp that they should carry"},
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
     {"unmatched_after_finish", NULL},
     {"damaged_streams", NULL}, /* a note says more */
