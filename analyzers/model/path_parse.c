@@ -37,6 +37,10 @@ static int wrong(const struct parser *parser, const yaml_node_t *node, const cha
     return err_set(EINVAL, "%s:%d: %s", parser->file, line_of(node), text);
 }
 
+#ifdef __clang_analyzer__
+#define wrong(...) ((wrong)(__VA_ARGS__), -1) /* see err.h */
+#endif
+
 /* Values */
 
 static int get_string(const struct parser *parser, const yaml_node_t *node, const char **string)

@@ -86,7 +86,8 @@ const char *path_default_directory(void)
         beside[length] = '\0';
         char *slash = strrchr(beside, '/');
         if (slash) {
-            strcpy(slash, "/../share/optrail/paths");
+            static const char paths[] = "/../share/optrail/paths";
+            memcpy(slash, paths, sizeof(paths));
             if (is_directory(beside))
                 return beside;
         }

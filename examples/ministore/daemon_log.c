@@ -9,6 +9,8 @@
 
 #include "clock.h"
 
+#undef log_error
+
 #define LINES_PER_SECOND 8
 
 int log_error(const char *format, ...)

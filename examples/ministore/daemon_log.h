@@ -10,4 +10,9 @@ int log_error(const char *format, ...) __attribute__((format(printf, 1, 2), cold
  * second; how many were held back is said by the next line that passes. */
 void log_limited(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
+#ifdef __clang_analyzer__
+/* What clang's analyzer cannot see from here. */
+#define log_error(...) ((log_error)(__VA_ARGS__), -1)
+#endif
+
 #endif

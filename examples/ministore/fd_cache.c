@@ -83,6 +83,7 @@ struct file *fd_cache_lookup(struct fd_cache *cache, uint64_t object)
 static struct slot *evict(struct fd_cache_shard *shard)
 {
     struct slot *slot = shard->used.newer;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has been taken out of the list */
     struct slot **link = bucket_of(shard, slot->file->object);
     while (*link != slot)
         link = &(*link)->next_in_bucket;

@@ -322,7 +322,7 @@ int journal_ring_trim(struct journal_ring *ring, uint64_t sequence)
     if (write_super(ring, last->end, last->last_sequence) != 0)
         return -1;
     pthread_mutex_lock(&ring->lock);
-    while (used) {
+    while (used && ring->oldest) {
         struct ring_batch *batch = ring->oldest;
         used -= batch->used;
         ring->used -= batch->used;

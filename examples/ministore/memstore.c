@@ -92,7 +92,9 @@ static int write_object(struct memstore *store, const struct request *request)
             free(object);
         return error;
     }
-    memcpy(object->bytes + frame->offset, request->payload, frame->length);
+    if (frame->length) /* of an object that is still empty there is nothing to point to */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): grow() has made room */
+        memcpy(object->bytes + frame->offset, request->payload, frame->length);
     if (object->size < frame->offset + frame->length)
         object->size = frame->offset + frame->length;
     *place = object;

@@ -50,9 +50,9 @@ struct request *messenger_begin(struct connection *connection,
     connection_get(connection);
     struct request *request = request_new(connection, &frame);
     if (!request) {
-        connection_put(connection);
         log_limited("connection %lu: no memory for a request; closed it",
                     (unsigned long)connection->number);
+        connection_put(connection);
         return NULL;
     }
     request->throttle = &connection->messenger->throttle;
