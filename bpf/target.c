@@ -102,7 +102,8 @@ static void inspect_ministore(struct target *target, const char *arguments, size
     const char *value = target_option(arguments, size, NULL, "--store");
     snprintf(target->store, sizeof(target->store), "%s", value ? value : "filestore");
     value = target_option(arguments, size, NULL, "--port");
-    snprintf(target->id, sizeof(target->id), "%s", value ? value : "");
+    /* a port of 0 is chosen by the system: then it is no name */
+    snprintf(target->id, sizeof(target->id), "%s", value && strcmp(value, "0") != 0 ? value : "");
 }
 
 /* USDT probes or a probe map: what there is to trace with. */

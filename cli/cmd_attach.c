@@ -60,11 +60,12 @@ static int choose_target(struct target *target)
 {
     if ((pid != 0) + (osd != NULL) != 1)
         return err_set(EINVAL, "say which daemon: -p PID or --osd ID (optrail list shows them)");
+    struct tracer *none;
+    if (!tracer_supported())
+        return tracer_open(target, NULL, NULL, &none); /* it says what is missing */
     int error = osd ? target_find_osd(osd, target) : target_inspect((pid_t)pid, target);
     if (error)
         return error;
-    if (!tracer_supported())
-        return 0; /* tracer_open() says so */
     if (target->obstacle[0])
         return err_set(EPERM, "pid %d cannot be traced: %s", target->pid, target->obstacle);
     if (!target->kind[0])
