@@ -109,7 +109,8 @@ const struct trail_counts *trail_builder_counts(const struct trail_builder *buil
 static void forget(struct trail_builder *builder, uint32_t slot)
 {
     struct open_trail *open = &builder->slots[slot];
-    for (int i = 0; i < open->name_count; i++) {
+    /* its first name last: if two fall into one place of the past, that one is asked for more */
+    for (int i = open->name_count; i-- > 0;) {
         const struct key_name *name = &open->names[i];
         key_table_remove(&builder->keys, name, slot);
         builder->past[key_name_hash(name) % PAST_NAMES] = *name;
