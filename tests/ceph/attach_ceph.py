@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 OPTRAIL, CLUSTER, CASE = sys.argv[1:4]
+MAPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../probes/maps")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bpf"))
 import tracing  # noqa: E402
 
@@ -218,6 +219,88 @@ def case_list():
             mon = int(file.read())
         row = [row for row in rows if row["pid"] == mon][0]
         assert (row["kind"], row["id"], row["traceable"]) == ("ceph-mon", "a", False), row
+
+
+def attach_with_map(cluster, change):
+    """Attaches with a map that `change` has made of ours."""
+    with open(os.path.join(MAPS, "ceph-osd/16.2.15.yaml")) as file:
+        text = file.read()
+    with tempfile.TemporaryDirectory(prefix="optrail-maps-") as maps:
+        os.mkdir(f"{maps}/ceph-osd")
+        with open(f"{maps}/ceph-osd/16.2.15.yaml", "w") as file:
+            file.write(change(text))
+        return subprocess.run([OPTRAIL, "attach", "-p", str(cluster.pid), "-d", "0.2", "--format",
+                               "json"], capture_output=True, text=True,
+                              env=dict(os.environ, OPTRAIL_MAPS=maps))
+
+
+def case_maps():
+    """A function that is not there: an optional one is left out and named, a required one refuses."""
+    with Cluster("memstore") as cluster:
+        done = attach_with_map(cluster, lambda text: text.replace("_ZN12PrimaryLogPG9OpContext",
+                                                                  "_ZN12PrimaryLogPG9NoContext"))
+        assert done.returncode == 0, done.stderr
+        assert "left out: op.identify (the program has no such function)" in done.stderr
+        assert any("op.identify" in note for note in json.loads(done.stdout)["notes"]), done.stdout
+
+        done = attach_with_map(cluster, lambda text: text.replace("_ZN12PrimaryLogPG12log_op_stats",
+                                                                  "_ZN12PrimaryLogPG12no_op_stats"))
+        assert done.returncode == 1 and done.stdout == "", done.stdout
+        assert "osd.reply cannot be probed at PrimaryLogPG::log_op_stats" in done.stderr, done.stderr
+
+        done = attach_with_map(cluster, lambda text: text + "  - {point: no.such}\n")
+        assert done.returncode == 1 and "unknown point `no.such`" in done.stderr, done.stderr
+        assert tracing.changed_code(cluster.pid) == 0
+
+
+def processes_with(words):
+    """Pids of processes whose command line has these words."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{int(name)}/cmdline", "rb") as file:
+                if words.encode() in file.read():
+                    found.append(int(name))
+        except (ValueError, OSError):
+            continue
+    return found
+
+
+def cluster_script(*arguments):
+    return subprocess.run([CLUSTER, *arguments], capture_output=True, text=True)
+
+
+def case_cluster():
+    """The cluster script leaves alone what is not its own, and nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="optrail-foreign-") as foreign:
+        precious = f"{foreign}/precious"
+        open(precious, "w").close()
+        for verb in ("start", "stop"):
+            done = cluster_script(verb, "--dir", foreign)
+            assert done.returncode == 1 and foreign in done.stderr, done
+        assert os.listdir(foreign) == ["precious"]
+    with Cluster("memstore") as cluster:
+        done = cluster_script("start", "--dir", cluster.directory)
+        assert done.returncode == 1 and "already" in done.stderr, done
+        assert os.path.exists(f"/proc/{cluster.pid}")
+    assert not processes_with(cluster.directory)
+    assert not os.path.exists(cluster.directory)
+
+    # a start that fails, and one that is interrupted, end what they have started
+    directory = tempfile.mkdtemp(prefix="optrail-ceph-")
+    done = cluster_script("start", "--dir", directory, "--store", "bluestore", "--option",
+                          "bluestore_block_path=/nonexistent/disk")
+    assert done.returncode == 1 and f"{directory}/log" in done.stderr, done
+    assert not processes_with(directory)
+    assert cluster_script("stop", "--dir", directory).returncode == 0
+    starting = subprocess.Popen([CLUSTER, "start", "--dir", directory], stderr=subprocess.DEVNULL)
+    tracing.wait_for("the monitor", lambda: os.path.exists(f"{directory}/run/mon.a.pid"))
+    starting.send_signal(signal.SIGTERM)
+    assert starting.wait(60) != 0
+    assert not processes_with(directory)
+    assert cluster_script("stop", "--dir", directory).returncode == 0
+    assert cluster_script("start", "--store", "tape").returncode == 2
+    assert cluster_script("dance").returncode == 2
 
 
 tracing.need_tracing()
