@@ -43,13 +43,10 @@ static double deviation(double sum, double squares, double count)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
-void load_report_second(struct load_report *report, const struct load_counts *counts)
+/* The rates of one second. */
+static void add_sample(struct load_report *report, double iops, double bandwidth)
 {
-    double iops = (double)(counts->finished - report->last_finished);
-    double bandwidth = (double)(counts->bytes - report->last_bytes) / MEBI;
-    bool first = report->seconds++ == 0;
-    report->last_finished = counts->finished;
-    report->last_bytes = counts->bytes;
+    bool first = report->seconds == 0;
     report->iops_sum += iops;
     report->iops_squares += iops * iops;
     report->bandwidth_sum += bandwidth;
@@ -60,6 +57,15 @@ void load_report_second(struct load_report *report, const struct load_counts *co
         first || bandwidth < report->bandwidth_min ? bandwidth : report->bandwidth_min;
     report->bandwidth_max =
         first || bandwidth > report->bandwidth_max ? bandwidth : report->bandwidth_max;
+}
+
+void load_report_second(struct load_report *report, const struct load_counts *counts)
+{
+    double bandwidth = (double)(counts->bytes - report->last_bytes) / MEBI;
+    add_sample(report, (double)(counts->finished - report->last_finished), bandwidth);
+    report->seconds++;
+    report->last_finished = counts->finished;
+    report->last_bytes = counts->bytes;
     if (report->options->quiet)
         return;
     uint64_t done = counts->finished + counts->lost;
@@ -70,12 +76,15 @@ void load_report_second(struct load_report *report, const struct load_counts *co
     fflush(stdout);
 }
 
-void load_report_totals(const struct load_report *report, const struct load_counts *counts,
+void load_report_totals(struct load_report *report, const struct load_counts *counts,
                         double seconds)
 {
     const struct load_options *options = report->options;
-    double lines = (double)report->seconds;
     double per_second = seconds > 0 ? 1 / seconds : 0;
+    if (!report->seconds) /* over within the first second: its rates are those of the whole */
+        add_sample(report, (double)counts->finished * per_second,
+                   (double)counts->bytes / MEBI * per_second);
+    double lines = report->seconds ? (double)report->seconds : 1;
     printf("Total time run:         %.6f\n", seconds);
     if (options->mode == LOAD_WRITE || options->mode == LOAD_MIXED)
         printf("Total writes made:      %" PRIu64 "\n"

@@ -24,7 +24,7 @@ void load_report_begin(struct load_report *report, const struct load_options *op
 void load_report_second(struct load_report *report, const struct load_counts *counts);
 
 /* The totals, after `seconds` of running. */
-void load_report_totals(const struct load_report *report, const struct load_counts *counts,
+void load_report_totals(struct load_report *report, const struct load_counts *counts,
                         double seconds);
 
 /* The same as JSON. `digest` is that of the sequence of ops. 0, or -1 after a message. */

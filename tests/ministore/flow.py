@@ -93,6 +93,50 @@ class Flow(ministore.Case):
             self.assertEqual(wire.ask(READ, 5, length=1, offset=(1 << 64) - 1)[2], 27, "EFBIG")
 
 
+class FdCache(ministore.Case):
+    def test_the_least_recently_used_file_gives_way(self):
+        daemon = self.filestore("--fd-cache", 4, "--fd-cache-shards", 1, "--wbthrottle", "off")
+        wire = self.wire(daemon)
+
+        def hits_and_misses(kind, objects):
+            before = daemon.stats()
+            for obj in objects:
+                payload = {"payload": b"x"} if kind == WRITE else {"length": 1}
+                self.assertEqual(wire.ask(kind, obj, **payload)[2], 0)
+            after = daemon.stats()
+            return tuple(after[n] - before[n] for n in ("fd_cache_hits", "fd_cache_misses"))
+
+        self.assertEqual(hits_and_misses(WRITE, [0, 1, 2, 3]), (0, 4))
+        self.assertEqual(hits_and_misses(READ, [3, 2, 1, 0]), (4, 0))
+        self.assertEqual(hits_and_misses(WRITE, [4]), (0, 1))
+        self.assertEqual(hits_and_misses(READ, [0, 1, 2, 4]), (4, 0), "3 was used longest ago")
+        self.assertEqual(hits_and_misses(READ, [3]), (0, 1))
+        self.assertEqual(hits_and_misses(READ, [0]), (0, 1))
+
+
+class Report(ministore.Case):
+    FIELDS = ("Total time run", "Total writes made", "Write size", "Object size",
+              "Bandwidth (MB/sec)", "Stddev Bandwidth", "Max bandwidth (MB/sec)",
+              "Min bandwidth (MB/sec)", "Average IOPS", "Stddev IOPS", "Max IOPS", "Min IOPS",
+              "Average Latency(s)", "Stddev Latency(s)", "Max latency(s)", "Min latency(s)")
+
+    def test_it_has_the_fields_of_rados_bench(self):
+        load = self.load(self.daemon("--store", "memstore"), "write", 2, "--depth", 2)
+        lines = load.output.splitlines()
+        self.assertEqual(lines[1].split(), "sec Cur ops started finished avg MB/s cur MB/s "
+                                           "last lat(s) avg lat(s)".split())
+        seconds = [line.split() for line in lines[2:] if line.startswith("    ")]
+        self.assertIn(len(seconds), (1, 2), load.output)
+        self.assertTrue(all(len(line) == 8 for line in seconds))
+        totals = dict(line.split(":", 1) for line in lines if ":" in line and line[0].isupper())
+        self.assertEqual(tuple(totals), self.FIELDS)
+        self.assertEqual(int(totals["Total writes made"]), load.totals["writes"])
+        values = [float(totals[f"{name}(s)"]) for name in ("Min latency", "Average Latency",
+                                                           "Max latency")]
+        self.assertEqual(values, sorted(values))
+        self.assertGreater(values[0], 0)
+
+
 class Repeat(ministore.Case):
     def sequence(self, daemon, *options):
         load = self.load(daemon, "mixed", "--ops", 1001, "--objects", 100, "--prefill", "--quiet",

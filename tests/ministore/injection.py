@@ -39,8 +39,8 @@ class Injection(ministore.Case):
         self.assertGreaterEqual(account["total_ns"], count * DELAY_NS)
         if on_path:
             self.assertGreaterEqual(latency["min"], DELAY_NS, "every op has it on its path")
-            per_op = account["total_ns"] / count
-            self.assertGreaterEqual(latency["sum"], OPS * per_op * 0.98)
+            if count == OPS:  # no other op has a part in the account
+                self.assertGreaterEqual(latency["sum"], account["total_ns"])
 
     def test_every_op_of_a_filestore(self):
         for name in EVERY_OP + FILESTORE_BOTH:

@@ -37,6 +37,12 @@ def until(condition, what):
         time.sleep(0.002)
 
 
+def check_sanitizers(messages):
+    """In a build with sanitizers, what they found; a killed process has no exit status to say so."""
+    if "Sanitizer" in messages or "runtime error:" in messages:
+        raise AssertionError(messages)
+
+
 class Daemon:
     """A running ministore on a port of its own."""
 
@@ -93,6 +99,7 @@ class Daemon:
             self.kill()
         self.process.stdout.close()
         self.log.close()
+        check_sanitizers(self.messages())
 
 
 class Load:
@@ -110,6 +117,7 @@ class Load:
     def finish(self):
         self.output, self.errors = self.process.communicate(timeout=10 * PATIENCE)
         self.status = self.process.returncode
+        check_sanitizers(self.errors)
         self.totals = {}
         if os.path.exists(self.json_file):
             with open(self.json_file, encoding="utf-8") as file:

@@ -164,6 +164,25 @@ class LostFiles(ministore.Case):
         self.assertEqual(self.filestore().stats()["journal_replayed"], 0)
 
 
+    def test_a_lost_write_is_noticed(self):
+        """The counter-test: `check` fails when the daemon forgets."""
+        daemon = self.filestore()
+        record = ("--record", self.record(), "--objects", 50, "--quiet")
+        self.load(daemon, "write", "--ops", 500, *record)
+        daemon.stop()  # all is applied, synced, and no longer in the journal
+        names = []
+        for directory, _, files in os.walk(os.path.join(self.directory, "data")):
+            names += [os.path.join(directory, name) for name in sorted(files) if "object-" in name]
+        os.unlink(names[0])
+        os.truncate(names[1], 100)
+        with open(names[2], "r+b") as file:
+            file.seek(2000)
+            file.write(b"\0\1\2\3")
+        load = self.load(self.filestore(), "check", *record, status=1)
+        self.assertEqual(load.totals["wrong"], 3)
+        self.assertIn("is not what was acknowledged", load.errors)
+
+
 class Damage(ministore.Case):
     def written(self, count=3):
         """A killed daemon that has acknowledged `count` writes."""
