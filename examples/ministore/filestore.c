@@ -124,13 +124,12 @@ static void apply(void *context, struct request *request)
         if (error && !beside)
             request_fail(request, error);
     }
-    uint64_t sequence = request->sequence;
     forget_unapplied(request);
     journal_applied(&store->journal, request, error && beside);
     throttle_give_back(&store->throttle, 1);
-    OPTRAIL(apply_end, sequence, 0, 0);
+    OPTRAIL(apply_end, request->sequence, 0, 0);
     if (beside) {
-        OPTRAIL(apply_join, sequence, APPLY_BRANCH, 0);
+        OPTRAIL(apply_join, request->sequence, APPLY_BRANCH, 0);
         request_put(request);
     } else {
         finisher_queue(store->finisher, request);

@@ -19,9 +19,9 @@
 void journal_submit(struct journal *journal, struct request *request)
 {
     pthread_mutex_lock(&journal->lock);
-    uint64_t sequence = request->sequence = ++journal->sequence;
-    OPTRAIL(filestore_sequence, request, sequence, KEY_KIND_SEQUENCE);
-    OPTRAIL(journal_submit, sequence, request->frame.length, 0);
+    request->sequence = ++journal->sequence;
+    OPTRAIL(filestore_sequence, request, request->sequence, KEY_KIND_SEQUENCE);
+    OPTRAIL(journal_submit, request->sequence, request->frame.length, 0);
     request->older = journal->newest;
     request->newer = NULL;
     if (journal->newest)
