@@ -4,6 +4,7 @@ acknowledged is lost."""
 
 import contextlib
 import os
+import shlex
 import subprocess
 import tempfile
 
@@ -138,7 +139,7 @@ class FileSizeLimit(ministore.Case):
         with open(wrapper, "w", encoding="ascii") as script:
             # in units of 1 KiB for bash: the journal fits, a large object does not
             script.write("#!/bin/bash\nulimit -f 20480\n"
-                         f'exec {ministore.PROGRAMS}/ministore "$@"\n')
+                         f'exec {shlex.quote(ministore.PROGRAMS)}/ministore "$@"\n')
         os.chmod(wrapper, 0o755)
         daemon = self.filestore("--journal-size", "16M", program=wrapper)
         wire = self.wire(daemon)

@@ -4,6 +4,7 @@
 import os
 import random
 import resource
+import shlex
 import socket
 import struct
 import threading
@@ -204,7 +205,7 @@ class FewFiles(ministore.Case):
     def test_connections_leave_files_for_the_store(self):
         wrapper = os.path.join(self.directory, "limited")
         with open(wrapper, "w", encoding="ascii") as script:
-            script.write(f'#!/bin/sh\nulimit -n 256\nexec {ministore.PROGRAMS}/ministore "$@"\n')
+            script.write(f'#!/bin/sh\nulimit -n 256\nexec {shlex.quote(ministore.PROGRAMS)}/ministore "$@"\n')
         os.chmod(wrapper, 0o755)
         for messenger in ("simple", "async"):
             daemon = self.filestore("--messenger", messenger, "--fd-cache", 16,
