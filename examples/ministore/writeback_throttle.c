@@ -28,14 +28,13 @@ static struct dirty_file **bucket_of(struct writeback_throttle *throttle, uint64
 
 void writeback_throttle_wait(struct writeback_throttle *throttle)
 {
-    pthread_mutex_lock(&throttle->lock);
     OPTRAIL(wbthrottle_wait_begin, 0, throttle->dirty, 0);
+    pthread_mutex_lock(&throttle->lock);
     while (throttle->enabled && !throttle->stopped && throttle->dirty >= throttle->limit)
         pthread_cond_wait(&throttle->cleaned, &throttle->lock);
-    uint64_t dirty = throttle->dirty;
     pthread_mutex_unlock(&throttle->lock);
     inject_delay(INJECT_WBTHROTTLE_WAIT, 1);
-    OPTRAIL(wbthrottle_wait_end, 0, dirty, 0);
+    OPTRAIL(wbthrottle_wait_end, 0, throttle->dirty, 0);
 }
 
 void writeback_throttle_add(struct writeback_throttle *throttle, struct file *file)

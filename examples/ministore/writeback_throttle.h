@@ -17,7 +17,7 @@ struct writeback_throttle {
     enum sync_choice sync;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t dirtied, cleaned;
-    uint64_t dirty; /* writes not yet synced, those being synced included */
+    _Atomic uint64_t dirty; /* writes not yet synced, with those being synced; read by marks */
     struct dirty_file *oldest, **newest_link; /* owned, in the order of their first write */
     struct dirty_file **buckets;              /* owned: the same by object */
     bool stopped;
