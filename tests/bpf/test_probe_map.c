@@ -122,28 +122,28 @@ static const struct {
     const char *where;
     const char *message;
 } refused[] = {
-    {HEAD "  - {point: no.such, symbol: f, key: rdi}\n", ":4: ", "unknown point `no.such`"},
+    {HEAD "  - {point: no.such, symbol: f, key: rdi}\n", ":4: ", "unknown point 'no.such'"},
     {HEAD "  - {point: op.start, key: rdi}\n", ":4: ", "wants a `symbol`"},
     {HEAD "  - {point: op.start, symbol: f}\n", ":4: ", "wants a `key`"},
     {HEAD "  - point: op.start\n    symbol: f\n    key: rax\n", ":6: ", "is no expression"},
     {HEAD "  - point: op.start\n    symbol: f\n    key: rdi\n    when: rsi\n",
      ":7: ", "is no condition"},
     {HEAD "  - point: op.start\n    symbol: f\n    key: rdi\n    colour: red\n",
-     ":7: ", "unknown key `colour`"},
+     ":7: ", "unknown key 'colour'"},
     {HEAD "  - {symbol: f, key: rdi}\n", ":4: ", "either a `point` or `texts`"},
     {HEAD "  - {symbol: f, key: rdi, texts: {op.started: [a]}}\n", ":4: ", "wants `text` and"},
     {HEAD "  - {symbol: f, key: rdi, text: rsi, length: rdx,\n"
           "     texts: {op.started: [waiting for a lock], op.end: [waiting for a lot]}}\n",
      ":5: ", "begin with the same 16 characters"},
-    {HEAD "  - {symbol: f, symbol: g, key: rdi, point: op.start}\n", ":4: ", "is there twice"},
+    {HEAD "  - {symbol: f, symbol: g, key: rdi, point: op.start}\n", ":4: ", "is said twice"},
     {HEAD "  - {symbol: f, key: rdi, point: op.start, required: perhaps}\n",
      ":4: ", "true or false"},
-    {HEAD "  - nothing\n", ":4: ", "list of probes"},
+    {HEAD "  - nothing\n", ":4: ", "keys and values"},
     {"daemon: d\nversion: 1\nprobes: []\n", "", "wants daemon, version and probes"},
-    {"daemon: d\nsize: 1\n", ":2: ", "unknown key `size`"},
-    {"daemon: d\nversion: [1]\n", ":2: ", "wants a text"},
+    {"daemon: d\nsize: 1\n", ":2: ", "unknown key 'size'"},
+    {"daemon: d\nversion: [1]\n", ":2: ", "a word or a sentence"},
     {"daemon: d\n  version: [1\n", ":2: ", ""},
-    {"- a\n", "", "no probe map"},
+    {"- a\n", ":1: ", "keys and values"},
     {"", "", "no probe map"},
 };
 
