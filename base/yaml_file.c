@@ -57,7 +57,7 @@ int yaml_file_load(struct yaml_file *file, const char *name, const char *manual,
                    const yaml_node_t **root)
 {
     *file = (struct yaml_file){.name = name, .manual = manual};
-    FILE *in;
+    FILE *in = NULL;
     int rc = open_ordinary(name, &in);
     if (rc < 0)
         return rc;
