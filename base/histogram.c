@@ -38,6 +38,37 @@ void histogram_merge(struct histogram *to, const struct histogram *from)
         to->buckets[i] += from->buckets[i];
 }
 
+/* Largest value of a bucket. */
+static uint64_t bucket_high(uint32_t bucket)
+{
+    return bucket + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_low(bucket + 1) - 1 : UINT64_MAX;
+}
+
+void histogram_subtract(struct histogram *histogram, const struct histogram *before)
+{
+    uint32_t first = HISTOGRAM_BUCKETS, last = 0;
+
+    histogram->count -= before->count;
+    histogram->sum -= before->sum;
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        histogram->buckets[i] -= before->buckets[i];
+        if (histogram->buckets[i] == 0)
+            continue;
+        last = i;
+        if (first == HISTOGRAM_BUCKETS)
+            first = i;
+    }
+    if (first == HISTOGRAM_BUCKETS) {
+        histogram->min = UINT64_MAX;
+        histogram->max = 0;
+        return;
+    }
+    if (histogram_bucket_low(first) > histogram->min)
+        histogram->min = histogram_bucket_low(first);
+    if (bucket_high(last) < histogram->max)
+        histogram->max = bucket_high(last);
+}
+
 uint64_t histogram_quantile(const struct histogram *histogram, double quantile)
 {
     if (histogram->count == 0)

@@ -55,6 +55,11 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value)
 /* Adds `from` to `to`. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
 
+/* Takes away `before`, an earlier state of the same histogram: what is left is what came since.
+ * Count and sum are exact; min and max are the bounds of the outermost buckets, within what was
+ * seen. */
+void histogram_subtract(struct histogram *histogram, const struct histogram *before);
+
 /* The value below which `quantile` (0 to 1) of the values lie, in ns, by nearest rank; within
  * [min, max]; 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *histogram, double quantile);

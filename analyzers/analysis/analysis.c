@@ -29,6 +29,7 @@ struct analysis {
     size_t event_fold_count;
     struct fold event_folds[MAX_FOLDS];
     uint64_t events;
+    uint64_t lost; /* as far as the tracer told a number */
     void (*progress)(void *context, uint64_t events);
     void *progress_context;
     bool ended;
@@ -53,7 +54,7 @@ static int take_lost(void *context, uint64_t count, uint64_t begin_ns, uint64_t 
 {
     struct analysis *analysis = context;
 
-    (void)count; /* the reader's counts have it */
+    analysis->lost += count;
     return trail_builder_lost(analysis->builder, begin_ns, end_ns);
 }
 
@@ -223,24 +224,32 @@ static int fill_notes(struct report *report, const struct read_counts *counts, c
     return result;
 }
 
-int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,
-                    struct report **report)
+static int fill_folds(struct analysis *analysis, enum analysis_span span, struct report *report)
 {
-    struct report *made = NULL;
     int result = 0;
 
-    if (!analysis->ended)
-        result = trail_builder_end(analysis->builder);
-    analysis->ended = true;
-    if (result == 0)
-        result = report_new(&made);
+    for (size_t i = 0; result == 0 && i < analysis->fold_count; i++) {
+        const struct fold *fold = &analysis->folds[i];
+        bool interval = span == ANALYSIS_INTERVAL && fold->class->interval;
+        int (*fill)(void *, struct report *) = interval ? fold->class->interval : fold->class->fill;
+        if (fill)
+            result = fill(fold->state, report);
+    }
+    return result;
+}
+
+static int make_report(struct analysis *analysis, enum analysis_span span,
+                       const struct read_counts *counts, const char *damage, struct report **report)
+{
+    struct report *made = NULL;
+    int result = report_new(&made);
+
     if (result == 0)
         result = fill_source(made, counts);
     if (result == 0)
         result = fill_counts(made, counts, trail_builder_counts(analysis->builder));
-    for (size_t i = 0; result == 0 && i < analysis->fold_count; i++)
-        if (analysis->folds[i].class->fill)
-            result = analysis->folds[i].class->fill(analysis->folds[i].state, made);
+    if (result == 0)
+        result = fill_folds(analysis, span, made);
     if (result == 0)
         result = fill_daemon(analysis, made);
     if (result == 0)
@@ -251,4 +260,25 @@ int analysis_report(struct analysis *analysis, const struct read_counts *counts,
     }
     *report = made;
     return 0;
+}
+
+int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,
+                    struct report **report)
+{
+    int result = analysis->ended ? 0 : trail_builder_end(analysis->builder);
+
+    analysis->ended = true;
+    return result < 0 ? result : make_report(analysis, ANALYSIS_WHOLE, counts, damage, report);
+}
+
+int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double seconds,
+                      struct report **report)
+{
+    const struct read_counts counts = {
+        .events = analysis->events, .lost = analysis->lost, .tracer = ""};
+    int result = make_report(analysis, span, &counts, NULL, report);
+
+    if (result == 0)
+        (*report)->source.seconds = seconds;
+    return result;
 }

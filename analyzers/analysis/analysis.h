@@ -36,6 +36,18 @@ const struct event_consumer *analysis_consumer(struct analysis *analysis);
 int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,
                     struct report **report);
 
+/* What a snapshot covers. */
+enum analysis_span {
+    ANALYSIS_WHOLE,    /* everything so far */
+    ANALYSIS_INTERVAL, /* the ops that finished since the last snapshot of this span; the counts of
+                          events and losses are those of the whole */
+};
+
+/* The report as of now, while events go on: nothing is closed. `seconds` is what the span lasted;
+ * the analysis does not look at the clock. The caller owns the report. */
+int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double seconds,
+                      struct report **report);
+
 /* The paths in use. Weak. */
 const struct path_set *analysis_paths(const struct analysis *analysis);
 

@@ -23,6 +23,9 @@ struct fold_class {
     int (*trail)(void *state, const struct trail *trail);
     /* Fills its part of the report; may be called again later with a fresh report (live use). */
     int (*fill)(void *state, struct report *report);
+    /* The same of what came since the last call of `interval` (the first time: since the
+     * beginning); NULL: its part of such a report is that of `fill`. */
+    int (*interval)(void *state, struct report *report);
     void (*free)(void *state);
 };
 

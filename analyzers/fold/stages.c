@@ -5,6 +5,7 @@
 
 #include "err.h"
 #include "fold.h"
+#include "stage_intervals.h"
 #include "stage_rows.h"
 
 /*
@@ -23,7 +24,8 @@ struct remembered {
 struct stages_fold {
     const struct path_set *paths; /* weak */
     size_t count;
-    struct stage_sums **sums; /* owned: one a (path, type), in order of appearance */
+    struct stage_sums **sums;          /* owned: one a (path, type), in order of appearance */
+    struct stage_intervals *intervals; /* owned; made when first asked for */
     struct remembered remembered[REMEMBERED];
 };
 
@@ -43,6 +45,7 @@ static void destroy(void *state)
     for (size_t i = 0; i < fold->count; i++)
         stage_sums_free(fold->sums[i]);
     free(fold->sums);
+    stage_intervals_free(fold->intervals);
     free(fold);
 }
 
@@ -119,5 +122,17 @@ static int fill(void *state, struct report *report)
     return rc;
 }
 
-const struct fold_class fold_stages = {
-    .name = "stages", .create = create, .trail = add_trail, .fill = fill, .free = destroy};
+static int interval(void *state, struct report *report)
+{
+    struct stages_fold *fold = state;
+    if (!fold->intervals && !(fold->intervals = stage_intervals_new()))
+        return -ENOMEM;
+    return stage_intervals_fill(fold->intervals, fold->sums, fold->count, report);
+}
+
+const struct fold_class fold_stages = {.name = "stages",
+                                       .create = create,
+                                       .trail = add_trail,
+                                       .fill = fill,
+                                       .interval = interval,
+                                       .free = destroy};
