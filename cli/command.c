@@ -72,6 +72,23 @@ static int store_seconds(const struct option_row *row, const char *text)
     return 0;
 }
 
+static int store_words(const struct option_row *row, const char *text)
+{
+    struct option_words *words = row->value;
+
+    for (;; text++) {
+        size_t length = strcspn(text, ",");
+        if (length == 0)
+            return err_set(EINVAL, "--%s: a word is missing at a comma or at the end", row->name);
+        if (words->count == sizeof(words->words) / sizeof(words->words[0]))
+            return err_set(EINVAL, "--%s: more than %zu of them", row->name, words->count);
+        words->words[words->count++] = (struct option_word){text, length};
+        text += length;
+        if (!*text)
+            return 0;
+    }
+}
+
 static int store(const struct option_row *row, const char *text)
 {
     if (row->given)
@@ -87,6 +104,8 @@ static int store(const struct option_row *row, const char *text)
         return store_number(row, text);
     case OPTION_SECONDS:
         return store_seconds(row, text);
+    case OPTION_WORDS:
+        return store_words(row, text);
     }
     return 0;
 }

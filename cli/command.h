@@ -3,6 +3,7 @@
 #define OPTRAIL_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,6 +19,16 @@ enum option_type {
     OPTION_STRING,  /* const char *, weak: into argv */
     OPTION_NUMBER,  /* int64_t, between `minimum` and `maximum` */
     OPTION_SECONDS, /* double, between `minimum` and `maximum` */
+    OPTION_WORDS,   /* struct option_words: given several times, or with commas, or both */
+};
+
+/* Words that were given one by one or with commas between them. */
+struct option_words {
+    size_t count;
+    struct option_word {
+        const char *text; /* weak: into argv; not ended by '\0' where a comma stands */
+        size_t length;    /* at least 1 */
+    } words[64];
 };
 
 struct option_row {
