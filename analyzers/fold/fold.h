@@ -32,9 +32,10 @@ struct fold_class {
 /* The folds, NULL-terminated. */
 extern const struct fold_class *const fold_classes[];
 
-extern const struct fold_class fold_stages;  /* ops and their stages */
-extern const struct fold_class fold_clients; /* ops by client */
-extern const struct fold_class fold_verdict; /* reads the report's rows and says what they mean:
-                                                the last one in the list */
+extern const struct fold_class fold_stages;    /* ops and their stages */
+extern const struct fold_class fold_clients;   /* ops by client */
+extern const struct fold_class fold_exemplars; /* the slowest ops, one by one */
+extern const struct fold_class fold_verdict;   /* reads the report's rows and says what they mean:
+                                                  the last one in the list */
 
 #endif

@@ -105,6 +105,14 @@ static void free_op(struct report_op *op)
     free(op->path);
 }
 
+static void free_exemplar(struct report_exemplar *exemplar)
+{
+    for (size_t i = 0; i < exemplar->stage_count; i++)
+        free(exemplar->stages[i].name);
+    free(exemplar->stages);
+    free(exemplar->type);
+}
+
 void report_free(struct report *report)
 {
     if (!report)
@@ -130,6 +138,9 @@ void report_free(struct report *report)
     for (size_t i = 0; i < report->note_count; i++)
         free(report->notes[i]);
     free(report->notes);
+    for (size_t i = 0; i < report->exemplar_count; i++)
+        free_exemplar(&report->exemplars[i]);
+    free(report->exemplars);
     free(report);
 }
 
@@ -168,6 +179,27 @@ int report_add_client(struct report *report, struct report_client client)
         return -ENOMEM;
     *row = client;
     return 0;
+}
+
+int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar)
+{
+    struct report_exemplar *row = append(&report->exemplars, &report->exemplar_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *exemplar = row;
+    return report_set_string(&row->type, type);
+}
+
+int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name, uint64_t ns)
+{
+    struct report_exemplar_stage *row =
+        append(&exemplar->stages, &exemplar->stage_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    row->ns = ns;
+    return report_set_string(&row->name, name);
 }
 
 static int add_count(struct report_count **counts, size_t *count, const char *name, uint64_t value)

@@ -54,6 +54,23 @@ struct report_client {
     uint64_t bytes;
 };
 
+/* One op as an example: of the slowest ones. */
+struct report_exemplar_stage {
+    char *name;
+    uint64_t ns; /* on the op's critical path */
+};
+
+struct report_exemplar {
+    char *type;
+    uint64_t client; /* 0: not known */
+    uint64_t tid;    /* the client's transaction number; 0: not known */
+    uint64_t start_ns;
+    uint64_t latency_ns;
+    uint64_t unattributed_ns;
+    size_t stage_count;
+    struct report_exemplar_stage *stages; /* those it passed, in the order of the path */
+};
+
 struct report_count { /* a named counter: what was lost or could not be joined */
     char *name;
     uint64_t value;
@@ -97,6 +114,8 @@ struct report {
     struct report_verdict *verdicts;
     size_t note_count;
     char **notes; /* sentences for people: what was not measured, what to do about it */
+    size_t exemplar_count;
+    struct report_exemplar *exemplars; /* the slowest ops, the slowest first */
 };
 
 /* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
@@ -109,6 +128,10 @@ int report_add_op(struct report *report, const char *type, const char *path,
 int report_add_stage(struct report_op *op, const char *name, const char *kind, const char *text,
                      char *const *knobs, struct report_stage **stage);
 int report_add_client(struct report *report, struct report_client client);
+/* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak and
+ * valid until the next add. */
+int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar);
+int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name, uint64_t ns);
 int report_add_incomplete(struct report *report, const char *name, uint64_t value);
 int report_add_other(struct report *report, const char *name, uint64_t value);
 int report_add_verdict(struct report *report, const struct report_verdict *verdict); /* copies */

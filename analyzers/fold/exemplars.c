@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "fold.h"
+#include "sweep.h"
+
+/*
+ * The slowest ops, with what each spent its time on: of everything, and of the time since the last
+ * look. Most ops are faster than the fastest that is kept, and cost one comparison.
+ */
+#define KEPT 8
+
+struct exemplar {
+    const char *type;        /* weak: the path's */
+    const struct path *path; /* weak; NULL when no path matched */
+    uint64_t client, tid;
+    uint64_t start_ns, latency_ns;
+    uint64_t passed; /* stages, as in sweep_parts */
+    uint64_t unattributed_ns;
+    uint64_t stage_ns[PATH_MAX_STAGES];
+};
+
+/* The slowest ops of a span, the slowest first. */
+struct slowest {
+    size_t count;
+    struct exemplar rows[KEPT];
+};
+
+struct exemplars_fold {
+    const struct path_set *paths; /* weak */
+    struct sweep_plan plan;       /* of the path that was looked at last */
+    struct slowest whole, interval;
+};
+
+static int create(const struct fold_options *options, void **state)
+{
+    struct exemplars_fold *fold = calloc(1, sizeof(*fold));
+    if (!fold)
+        return err_no_memory();
+    fold->paths = options->paths;
+    *state = fold;
+    return 0;
+}
+
+static bool belongs(const struct slowest *slowest, uint64_t latency_ns)
+{
+    return slowest->count < KEPT || latency_ns > slowest->rows[KEPT - 1].latency_ns;
+}
+
+static void insert(struct slowest *slowest, const struct exemplar *exemplar)
+{
+    if (!belongs(slowest, exemplar->latency_ns))
+        return;
+    size_t at = slowest->count < KEPT ? slowest->count++ : KEPT - 1;
+    for (; at > 0 && slowest->rows[at - 1].latency_ns < exemplar->latency_ns; at--)
+        slowest->rows[at] = slowest->rows[at - 1];
+    slowest->rows[at] = *exemplar;
+}
+
+static void divide(struct exemplars_fold *fold, const struct trail *trail,
+                   struct exemplar *exemplar)
+{
+    struct path_match match;
+    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
+    if (!path_set_match(fold->paths, &op, &match)) {
+        exemplar->type = "other";
+        exemplar->unattributed_ns = exemplar->latency_ns;
+        return;
+    }
+    struct sweep_parts parts;
+    if (fold->plan.path != match.path)
+        sweep_plan_init(&fold->plan, match.path);
+    sweep_trail(&fold->plan, trail, &parts);
+    exemplar->type = match.type->name;
+    exemplar->path = match.path;
+    exemplar->passed = parts.passed;
+    exemplar->unattributed_ns = parts.unattributed;
+    for (size_t i = 0; i < match.path->stage_count; i++)
+        exemplar->stage_ns[i] = parts.passed >> i & 1 ? parts.on_path[i] : 0;
+}
+
+static int add_trail(void *state, const struct trail *trail)
+{
+    struct exemplars_fold *fold = state;
+    uint64_t latency = trail->finish_ns - trail->start_ns;
+    if (trail->end != TRAIL_FINISHED ||
+        (!belongs(&fold->whole, latency) && !belongs(&fold->interval, latency)))
+        return 0;
+    struct exemplar exemplar = {.client = trail->client,
+                                .tid = trail->tid,
+                                .start_ns = trail->start_ns,
+                                .latency_ns = latency};
+    divide(fold, trail, &exemplar);
+    insert(&fold->whole, &exemplar);
+    insert(&fold->interval, &exemplar);
+    return 0;
+}
+
+static int fill_one(struct report *report, const struct exemplar *exemplar)
+{
+    struct report_exemplar *row;
+    int rc = report_add_exemplar(report, exemplar->type, &row);
+    if (rc < 0)
+        return rc;
+    row->client = exemplar->client;
+    row->tid = exemplar->tid;
+    row->start_ns = exemplar->start_ns;
+    row->latency_ns = exemplar->latency_ns;
+    row->unattributed_ns = exemplar->unattributed_ns;
+    for (uint64_t rest = exemplar->passed; rc == 0 && rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        if (exemplar->stage_ns[i] > 0)
+            rc = report_add_exemplar_stage(row, exemplar->path->stages[i].name,
+                                           exemplar->stage_ns[i]);
+    }
+    return rc;
+}
+
+static int fill_slowest(const struct slowest *slowest, struct report *report)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < slowest->count; i++)
+        rc = fill_one(report, &slowest->rows[i]);
+    return rc;
+}
+
+static int fill(void *state, struct report *report)
+{
+    const struct exemplars_fold *fold = state;
+    return fill_slowest(&fold->whole, report);
+}
+
+static int interval(void *state, struct report *report)
+{
+    struct exemplars_fold *fold = state;
+    int rc = fill_slowest(&fold->interval, report);
+    fold->interval.count = 0;
+    return rc;
+}
+
+const struct fold_class fold_exemplars = {.name = "exemplars",
+                                          .create = create,
+                                          .trail = add_trail,
+                                          .fill = fill,
+                                          .interval = interval,
+                                          .free = free};
