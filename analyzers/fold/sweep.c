@@ -26,6 +26,8 @@ void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
 {
     memset(plan, 0, sizeof(*plan));
     plan->path = path;
+    plan->fork = POINT_COUNT;
+    plan->join = POINT_COUNT;
     for (size_t i = 0; i < path->stage_count; i++) {
         const struct path_stage *stage = &path->stages[i];
         uint64_t bit = 1ull << i;
@@ -35,6 +37,11 @@ void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
             plan->main_line |= bit;
         else
             plan->branch[stage->branch] |= bit;
+        if (path_stage_counts_peers(stage)) {
+            plan->fork = stage->from;
+            plan->join = stage->to;
+            plan->counting |= bit;
+        }
 
         size_t begin = (size_t)path_point_order(path, stage->from);
         size_t end = (size_t)path_point_order(path, stage->to);
@@ -48,18 +55,35 @@ void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
     }
 }
 
+/* The open stages that a mark ends. `peers` has a bit for each peer that was asked and has not
+ * answered: stages that count peers go on while there is one. */
+static inline uint64_t ended_by(const struct sweep_plan *plan, const struct trail_mark *mark,
+                                uint64_t open, uint64_t *peers)
+{
+    uint64_t closing = open & plan->closes[mark->point];
+    if (mark->point == plan->fork) {
+        *peers |= sweep_peer_bit(mark->branch);
+    } else if (mark->point == plan->join) {
+        *peers &= ~sweep_peer_bit(mark->branch);
+        if (*peers)
+            closing &= ~plan->counting;
+    }
+    return closing;
+}
+
 /* The branch that the answer waited for: of those that had ended by the finish, the last one to
  * end. 0 when there is none. */
 static uint64_t winning_branch(const struct sweep_plan *plan, const struct trail *trail)
 {
     uint64_t open = 0;
+    uint64_t peers = 0;
     size_t count = plan->path->branch_count;
     uint64_t ended_at[PATH_MAX_STAGES] = {0};
     for (size_t i = 0; i < trail->mark_count; i++) {
         const struct trail_mark *mark = &trail->marks[i];
         if (mark->time_ns > trail->finish_ns)
             break;
-        uint64_t closing = open & plan->closes[mark->point];
+        uint64_t closing = ended_by(plan, mark, open, &peers);
         open &= ~closing;
         for (uint64_t rest = closing; rest; rest &= rest - 1) {
             const struct path_stage *stage = &plan->path->stages[__builtin_ctzll(rest)];
@@ -117,6 +141,7 @@ void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
     uint64_t winner = plan->path->branch_count ? winning_branch(plan, trail) : 0;
     uint64_t finish = trail->finish_ns;
     uint64_t open = 0;
+    uint64_t peers = 0;
     uint64_t last = trail->start_ns;
     for (size_t i = 0; i < trail->mark_count; i++) {
         const struct trail_mark *mark = &trail->marks[i];
@@ -127,7 +152,7 @@ void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
                 divide(plan, parts, open, winner, before, mark->time_ns - last - before);
             last = mark->time_ns;
         }
-        uint64_t closing = open & plan->closes[mark->point];
+        uint64_t closing = ended_by(plan, mark, open, &peers);
         if (closing) {
             open &= ~closing;
             /* closed by a point behind its end: the end itself was not seen */

@@ -20,6 +20,11 @@
  * running when the op was answered, is counted beside it. While a stage of the main line is open
  * the answer waits for that, not for a branch.
  *
+ * A stage from a fork to a join (replica.fork to replica.join, say) stands for the wait for all
+ * peers together: it begins with the first fork and ends with the join after which no peer that
+ * was asked is without an answer. Forks and joins carry the peer's number; of the number the
+ * lowest six bits count.
+ *
  * A stage whose end was never seen is closed by the next point of its line (the main one, or its
  * branch) that lies behind its end in the op's life, so that a lost mark does not make a stage
  * swallow the rest of the op. And an op that goes back in its life (it was put into a queue once
@@ -33,7 +38,15 @@ struct sweep_plan {
     uint64_t closes[POINT_COUNT];
     uint64_t main_line;               /* stages on no branch */
     uint64_t branch[PATH_MAX_STAGES]; /* stages of branch i; there are at most as many branches */
+    uint64_t counting;                /* stages that wait for all peers */
+    enum point fork, join;            /* of these stages; POINT_COUNT when there are none */
 };
+
+/* A peer in the set of those that were asked and have not answered. */
+static inline uint64_t sweep_peer_bit(uint16_t number)
+{
+    return 1ull << (number % 64);
+}
 
 void sweep_plan_init(struct sweep_plan *plan, const struct path *path);
 

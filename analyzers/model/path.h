@@ -58,6 +58,12 @@ struct path_stage {
     char **knobs; /* NULL-terminated, owned */
 };
 
+/* Whether it runs from a fork to a join: it then ends when every peer has answered. */
+static inline bool path_stage_counts_peers(const struct path_stage *stage)
+{
+    return point_rows[stage->from].role == ROLE_FORK && point_rows[stage->to].role == ROLE_JOIN;
+}
+
 struct path_type {
     char *name;
     bool any_start_type;

@@ -31,6 +31,24 @@ static int check_points(const struct path *path, const struct path_stage *stage)
     return 0;
 }
 
+/* The peers that an op waits for are one set: all stages that count them use the same points. */
+static int check_peers(const struct path *path, size_t index)
+{
+    const struct path_stage *stage = &path->stages[index];
+    if (!path_stage_counts_peers(stage))
+        return 0;
+    for (size_t i = 0; i < index; i++) {
+        const struct path_stage *other = &path->stages[i];
+        if (path_stage_counts_peers(other) &&
+            (other->from != stage->from || other->to != stage->to))
+            return err_set(EINVAL,
+                           "%s:%d: stage '%s' runs from a fork to a join as '%s' (line %d) does, "
+                           "but between other points: only one such pair can be told apart",
+                           path->file, stage->line, stage->name, other->name, other->line);
+    }
+    return 0;
+}
+
 static int check_names(struct path *path, const struct stage_names *names)
 {
     for (size_t i = 0; i < path->stage_count; i++) {
@@ -152,6 +170,8 @@ int path_check(struct path *path, struct stage_names *names)
             rc = add_branch(path, names[i].branch, &path->stages[i].branch);
         if (rc == 0)
             rc = check_points(path, &path->stages[i]);
+        if (rc == 0)
+            rc = check_peers(path, i);
     }
     if (rc == 0)
         rc = check_names(path, names);

@@ -54,8 +54,10 @@ static struct path *read_path(void)
 
 struct mark {
     uint64_t time_ns;
-    enum point point;
+    uint32_t point; /* enum point; of a fork or join also the peer's number, see OF_PEER */
 };
+
+#define OF_PEER(point, number) ((uint32_t)(point) | (uint32_t)(number) << 16)
 
 #define MARKS(...)                                                                                 \
     (const struct mark[]){__VA_ARGS__},                                                            \
@@ -67,9 +69,12 @@ static void make_trail(struct trail *trail, struct trail_mark *out, uint64_t typ
 {
     *trail = (struct trail){.type = type, .mark_count = count, .marks = out, .pid = 1};
     for (size_t i = 0; i < count; i++) {
-        out[i] = (struct trail_mark){.time_ns = marks[i].time_ns, .point = marks[i].point};
-        trail->seen[marks[i].point / 64] |= 1ull << (marks[i].point % 64);
-        if (marks[i].point == POINT_op_finish)
+        uint16_t point = marks[i].point & 0xffff;
+        out[i] = (struct trail_mark){.time_ns = marks[i].time_ns,
+                                     .point = point,
+                                     .branch = (uint16_t)(marks[i].point >> 16)};
+        trail->seen[point / 64] |= 1ull << (point % 64);
+        if (point == POINT_op_finish)
             trail->finish_ns = marks[i].time_ns;
     }
     trail->start_ns = marks[0].time_ns;
@@ -151,6 +156,62 @@ static void a_branch_beyond_the_answer_is_beside_it(void **state)
     assert_int_equal(parts.beside[REPLICA_WAIT], 180);
 }
 
+static void the_wait_for_peers_ends_with_the_last_answer(void **state)
+{
+    /* three peers are asked at 20, 21 and 22; they answer at 70, 40 and 90; the journal is done at
+     * 60: what the answer waited for is the peers, as one wait of 70 */
+    struct sweep_parts parts = divide(
+        *state,
+        MARKS({0, POINT_op_start}, {10, POINT_journal_submit}, {20, OF_PEER(POINT_replica_fork, 1)},
+              {21, OF_PEER(POINT_replica_fork, 2)}, {22, OF_PEER(POINT_replica_fork, 3)},
+              {40, OF_PEER(POINT_replica_join, 2)}, {60, POINT_journal_write_end},
+              {70, OF_PEER(POINT_replica_join, 1)}, {90, OF_PEER(POINT_replica_join, 3)},
+              {90, POINT_commit_queue}, {95, POINT_commit_callback}, {95, POINT_op_finish}));
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 70);
+    assert_int_equal(parts.beside[REPLICA_WAIT], 0);
+    assert_int_equal(parts.beside[JOURNAL_WRITE], 50);
+    assert_int_equal(parts.broken, 0);
+
+    /* the first peer's answer comes before the second one is asked: two waits, and between them
+     * none */
+    parts = divide(*state,
+                   MARKS({0, POINT_op_start}, {20, OF_PEER(POINT_replica_fork, 1)},
+                         {30, OF_PEER(POINT_replica_join, 1)}, {50, OF_PEER(POINT_replica_fork, 2)},
+                         {90, OF_PEER(POINT_replica_join, 2)}, {95, POINT_op_finish}));
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 50);
+    assert_int_equal(parts.unattributed, 45);
+
+    /* the journal ends between the first and the last answer */
+    parts = divide(*state,
+                   MARKS({0, POINT_op_start}, {10, POINT_journal_submit},
+                         {20, OF_PEER(POINT_replica_fork, 1)}, {20, OF_PEER(POINT_replica_fork, 2)},
+                         {50, OF_PEER(POINT_replica_join, 2)}, {80, POINT_journal_write_end},
+                         {81, OF_PEER(POINT_replica_join, 1)}, {95, POINT_op_finish}));
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 61);
+    assert_int_equal(parts.on_path[JOURNAL_WRITE], 0);
+}
+
+static void a_peer_without_an_answer_leaves_the_wait_open(void **state)
+{
+    /* peer 2 never answers, the op is answered all the same: the answer waited for the journal */
+    struct sweep_parts parts = divide(
+        *state,
+        MARKS({0, POINT_op_start}, {10, POINT_journal_submit}, {20, OF_PEER(POINT_replica_fork, 1)},
+              {20, OF_PEER(POINT_replica_fork, 2)}, {50, OF_PEER(POINT_replica_join, 1)},
+              {60, POINT_journal_write_end}, {70, POINT_op_finish}));
+    assert_int_equal(parts.on_path[JOURNAL_WRITE], 50);
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 0);
+    assert_int_equal(parts.beside[REPLICA_WAIT], 50);
+
+    /* an answer that comes twice, and one of a peer that was not asked, end nothing */
+    parts = divide(*state,
+                   MARKS({0, POINT_op_start}, {20, OF_PEER(POINT_replica_fork, 1)},
+                         {20, OF_PEER(POINT_replica_fork, 2)}, {50, OF_PEER(POINT_replica_join, 1)},
+                         {51, OF_PEER(POINT_replica_join, 1)}, {52, OF_PEER(POINT_replica_join, 7)},
+                         {80, OF_PEER(POINT_replica_join, 2)}, {85, POINT_op_finish}));
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 60);
+}
+
 static void the_main_line_comes_before_branches(void **state)
 {
     /* while the commit callback runs, the answer waits for it, whatever else goes on */
@@ -188,7 +249,9 @@ static void any_trail_adds_up(void **state)
         for (size_t i = 0; i < count; i++) {
             random = random * 6364136223846793005ull + 1442695040888963407ull;
             time += random >> 61;
-            marks[i] = (struct mark){time, path->points[(random >> 40) % (path->point_count - 1)]};
+            marks[i] =
+                (struct mark){time, OF_PEER(path->points[(random >> 40) % (path->point_count - 1)],
+                                            (random >> 50) % 3)};
         }
         marks[0].point = POINT_op_start;
         marks[count - 1 - (random >> 35) % (count / 2)].point = POINT_op_finish;
@@ -295,6 +358,8 @@ int main(void)
         cmocka_unit_test_prestate(a_stage_passed_twice_counts_twice, path),
         cmocka_unit_test_prestate(the_branch_that_ends_last_is_on_the_path, path),
         cmocka_unit_test_prestate(a_branch_beyond_the_answer_is_beside_it, path),
+        cmocka_unit_test_prestate(the_wait_for_peers_ends_with_the_last_answer, path),
+        cmocka_unit_test_prestate(a_peer_without_an_answer_leaves_the_wait_open, path),
         cmocka_unit_test_prestate(the_main_line_comes_before_branches, path),
         cmocka_unit_test_prestate(a_lost_end_does_not_swallow_the_rest, path),
         cmocka_unit_test_prestate(any_trail_adds_up, path),

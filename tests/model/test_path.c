@@ -87,6 +87,12 @@ static void mistakes_are_named_with_their_line(void **state)
         {HEAD "stages:\n  - {name: s, kind: wait, from: op.start, to: op.finish}\n"
               "  - {name: s, kind: wait, from: op.start, to: op.finish}\n",
          ":7: there are two stages 's': rename one"},
+        {"path: p\ndaemon: d\ntypes: [{name: any}]\n"
+         "points: [op.start, apply.fork, apply.join, replica.fork, replica.join, op.finish]\n"
+         "stages:\n  - {name: s, kind: wait, branch: a, from: apply.fork, to: apply.join}\n"
+         "  - {name: t, kind: wait, branch: b, from: replica.fork, to: replica.join}\n",
+         ":7: stage 't' runs from a fork to a join as 's' (line 6) does, but between other points: "
+         "only one such pair can be told apart"},
         {HEAD "stages:\n  - {name: s, kind: wait, within: t, from: op.start, to: op.finish}\n",
          ":6: stage 's' is within 't', which is no stage here"},
         {HEAD "stages:\n  - {name: s, kind: wait, within: t, from: op.start, to: op.finish}\n"
