@@ -36,6 +36,22 @@ struct {
     __type(value, __u32);
 } texts SEC(".maps");
 
+/* Addresses of virtual tables, which tell of what class an object is. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, UPROBE_MAX_CLASSES);
+    __type(key, __u64);
+    __type(value, __u32);
+} classes SEC(".maps");
+
+/* By thread: when it last passed a site of the kind UPROBE_REMEMBER. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, UPROBE_MAX_THREADS);
+    __type(key, __u32);
+    __type(value, __u64);
+} remembered SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, UPROBE_MAX_SITES);
@@ -83,17 +99,31 @@ static __always_inline int fetch(const struct registers *registers, const struct
         *result = (__u64)(__s64)how->offsets[0];
         return 0;
     }
+    if (how->reg == UPROBE_REMEMBERED) {
+        __u32 thread = (__u32)bpf_get_current_pid_tgid();
+        __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
+        *result = time ? *time : 0;
+        if (time)
+            *time = 0;
+        return 0;
+    }
     __u64 value = registers->value[how->reg & 7];
 #pragma unroll
     for (int i = 0; i < UPROBE_MAX_LOADS; i++) {
+        __u64 address = value + (__u64)(__s64)how->offsets[i];
         if (i < how->loads) {
-            __u64 address = value + (__u64)(__s64)how->offsets[i];
             if (bpf_probe_read_user(&value, sizeof(value), (const void *)address))
                 return -1;
+        } else if (i == how->loads) {
+            value = address;
         }
     }
     if (how->width == 4)
         value = (__u64)(__s64)(__s32)value;
+    if (how->width == UPROBE_CLASS) {
+        __u32 *number = bpf_map_lookup_elem(&classes, &value);
+        value = number ? *number : 0;
+    }
     *result = how->negate ? -value : value;
     return 0;
 }
@@ -166,58 +196,69 @@ static __always_inline bool is_target(__u32 *pid, __u32 *tid)
     return *pid == target_tgid;
 }
 
-static __always_inline int handle(struct pt_regs *ctx)
+static __always_inline void remember(__u64 now, struct uprobe_counts *count)
 {
-    __u64 now = bpf_ktime_get_ns();
-    __u32 pid, tid;
-    if (!is_target(&pid, &tid))
-        return 0;
+    __u32 thread = (__u32)bpf_get_current_pid_tgid();
+    __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
+    count->ignored++;
+    if (time)
+        *time = now;
+    else if (bpf_map_update_elem(&remembered, &thread, &now, BPF_ANY))
+        count->faults++;
+}
 
-    __u32 index = (__u32)bpf_get_attach_cookie(ctx);
-    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
-    struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
-    if (!site || !count)
-        return 0;
-
-    struct registers registers;
-    take_registers(ctx, &registers);
+/* The point of this hit for the row: -1 when there is none, which is counted. */
+static __always_inline int point_of(const struct registers *registers,
+                                    const struct uprobe_site *site, struct uprobe_counts *count)
+{
+    __u64 when = 0;
     int point = site->point;
     if (site->kind == UPROBE_TEXT)
-        point = text_point(&registers, site);
-    if (point < 0) {
-        if (point == -1)
-            count->unknown_text++;
-        else
-            count->faults++;
-        return 0;
-    }
-    if (point == UPROBE_IGNORED) {
-        count->ignored++;
-        return 0;
-    }
-
-    __u64 when = 0, key, arg0, arg1;
-    if (site->compare != UPROBE_ALWAYS) {
-        if (fetch(&registers, &site->when, &when)) {
-            count->faults++;
-            return 0;
-        }
-        if (!condition_holds(site->compare, (__s64)when, site->when_value)) {
-            count->ignored++;
-            return 0;
-        }
-    }
-    if (fetch(&registers, &site->key, &key) || fetch(&registers, &site->arg0, &arg0) ||
-        fetch(&registers, &site->arg1, &arg1)) {
+        point = text_point(registers, site);
+    if (point == -1)
+        count->unknown_text++;
+    else if (point == -2)
         count->faults++;
-        return 0;
+    else if (point == UPROBE_IGNORED)
+        count->ignored++;
+    else if (site->compare == UPROBE_ALWAYS)
+        return point;
+    else if (fetch(registers, &site->when, &when))
+        count->faults++;
+    else if (condition_holds(site->compare, (__s64)when, site->when_value))
+        return point;
+    else
+        count->ignored++;
+    return -1;
+}
+
+/* Serves one row with the hit. */
+static __always_inline void serve(const struct registers *registers, const struct uprobe_site *site,
+                                  struct uprobe_counts *count, __u64 now, __u32 pid, __u32 tid)
+{
+    if (site->kind == UPROBE_REMEMBER) {
+        remember(now, count);
+        return;
+    }
+    __u64 key, arg0, arg1;
+    int point = point_of(registers, site, count);
+    if (point < 0)
+        return;
+    if (fetch(registers, &site->key, &key) || fetch(registers, &site->arg0, &arg0) ||
+        fetch(registers, &site->arg1, &arg1)) {
+        count->faults++;
+        return;
+    }
+    if (site->arg0.reg == UPROBE_REMEMBERED && arg0 == 0) {
+        count->ignored++; /* it began before we did */
+        return;
     }
 
     struct optrail_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
     if (!event) {
         count->lost++;
         note_lost(now);
-        return 0;
+        return;
     }
     event->time_ns = now;
     event->key = key;
@@ -231,6 +272,28 @@ static __always_inline int handle(struct pt_regs *ctx)
     count->events++;
     /* waking the reader costs the daemon far more than the event does: the reader polls */
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline int handle(struct pt_regs *ctx)
+{
+    __u64 now = bpf_ktime_get_ns();
+    __u32 pid, tid;
+    if (!is_target(&pid, &tid))
+        return 0;
+
+    struct registers registers;
+    take_registers(ctx, &registers);
+    __u32 index = (__u32)bpf_get_attach_cookie(ctx);
+    for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
+        struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+        struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
+        if (!site || !count)
+            return 0;
+        serve(&registers, site, count, now, pid, tid);
+        index = site->next;
+        if (index == 0)
+            return 0;
+    }
     return 0;
 }
 

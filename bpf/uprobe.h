@@ -18,17 +18,23 @@ enum uprobe_register {
     UPROBE_R8,
     UPROBE_R9,
     UPROBE_RSP,
-    UPROBE_REGISTER_COUNT
+    UPROBE_REGISTER_COUNT,
+    UPROBE_REMEMBERED = UPROBE_REGISTER_COUNT, /* the time that this thread remembered; used up */
 };
 
 #define UPROBE_MAX_LOADS 3
 
-/* How to come to a number: a register, then `loads` times "the 8 bytes at that address + offset".
+/* `width` of a fetch whose value is the address of a virtual table: its number in the map
+ * `classes`, 0 when it is none of them */
+#define UPROBE_CLASS 1
+
+/* How to come to a number: a register, then `loads` times "the 8 bytes at that address + offset",
+ * then the sum with the next offset, if there is one left.
  */
 struct uprobe_fetch {
     uint8_t reg;    /* enum uprobe_register */
     uint8_t loads;  /* at most UPROBE_MAX_LOADS */
-    uint8_t width;  /* 8: as it is; 4: the low half, sign-extended (an int) */
+    uint8_t width;  /* 8: as it is; 4: the low half, sign-extended (an int); UPROBE_CLASS */
     uint8_t negate; /* 1: -value (an errno that is returned negative) */
     int32_t offsets[UPROBE_MAX_LOADS];
 };
@@ -36,15 +42,17 @@ struct uprobe_fetch {
 enum uprobe_compare { UPROBE_ALWAYS, UPROBE_EQUAL, UPROBE_UNEQUAL, UPROBE_LESS, UPROBE_GREATER };
 
 enum uprobe_kind {
-    UPROBE_POINT, /* the site is a point */
-    UPROBE_TEXT,  /* a text argument says which point it is: map `texts` */
+    UPROBE_POINT,    /* the site is a point */
+    UPROBE_TEXT,     /* a text argument says which point it is: map `texts` */
+    UPROBE_REMEMBER, /* no event: the thread remembers the time, for UPROBE_REMEMBERED */
 };
 
 struct uprobe_site {
     uint16_t point; /* enum point; UPROBE_POINT only */
     uint8_t kind;   /* enum uprobe_kind */
     uint8_t compare;
-    uint32_t unused;
+    uint16_t next; /* the row that the same hit serves next; 0: none (row 0 is never the next) */
+    uint16_t unused;
     struct uprobe_fetch key;
     struct uprobe_fetch arg0;
     struct uprobe_fetch arg1;
@@ -62,8 +70,11 @@ struct uprobe_text {
 };
 #define UPROBE_IGNORED 0xffffu /* value in `texts`: known, and of no interest */
 
-#define UPROBE_MAX_SITES 512
-#define UPROBE_MAX_TEXTS 256
+#define UPROBE_MAX_SITES   512
+#define UPROBE_MAX_CHAIN   8 /* rows that one hit serves */
+#define UPROBE_MAX_CLASSES 4096
+#define UPROBE_MAX_THREADS 32768 /* that remember a time */
+#define UPROBE_MAX_TEXTS   256
 
 /* Counted per CPU and site. */
 struct uprobe_counts {
