@@ -180,7 +180,7 @@ int tracer_feed_open(struct tracer *tracer)
         ring_buffer__new(bpf_map__fd(tracer->skeleton->maps.ring), take_record, tracer, NULL);
     if (!tracer->ring)
         return err_set(errno, "cannot map the ring of events: %s", strerror(errno));
-    tracer->feed = (struct event_feed){tracer, feed_next, feed_lost};
+    tracer->feed = (struct event_feed){.context = tracer, .next = feed_next, .lost = feed_lost};
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
     if (tracer->options.seconds > 0)
         tracer->deadline_ns = tracer->drained_ns + (uint64_t)(tracer->options.seconds * 1e9);

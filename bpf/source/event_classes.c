@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "event_source.h"
 #include "points.h"
 
 /* The fields in the order of the provider's; the last two are named by the catalogue. */
@@ -122,13 +123,25 @@ static bt_event_class *make_event_class(bt_trace_class *trace_class, bt_stream_c
     return class;
 }
 
+static bool set_fact(bt_trace *trace, const struct event_fact *fact)
+{
+    return (fact->text ? bt_trace_set_environment_entry_string(trace, fact->name, fact->text)
+                       : bt_trace_set_environment_entry_integer(trace, fact->name,
+                                                                (int64_t)fact->number)) ==
+           BT_TRACE_SET_ENVIRONMENT_ENTRY_STATUS_OK;
+}
+
 static bool make_trace(struct event_classes *classes, bt_stream_class *stream_class)
 {
+    const struct event_fact tracer = {.name = "tracer_name", .text = "optrail"};
+    const struct event_fact *fact = classes->feed->facts;
+    bool fine;
+
     classes->trace = bt_trace_create(classes->trace_class);
-    return classes->trace &&
-           bt_trace_set_environment_entry_string(classes->trace, "tracer_name", "optrail") ==
-               BT_TRACE_SET_ENVIRONMENT_ENTRY_STATUS_OK &&
-           (classes->stream = bt_stream_create(stream_class, classes->trace)) != NULL;
+    fine = classes->trace && set_fact(classes->trace, &tracer);
+    for (; fine && fact && fact->name; fact++)
+        fine = set_fact(classes->trace, fact);
+    return fine && (classes->stream = bt_stream_create(stream_class, classes->trace)) != NULL;
 }
 
 struct event_classes *event_classes_new(bt_self_component *self, struct event_feed *feed)

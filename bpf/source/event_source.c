@@ -15,6 +15,11 @@
 /* A packet is closed after so many events, so that a recorded trace can be read, and its last
  * packet lost, in pieces of bounded size. */
 #define PACKET_EVENTS 4096
+/* And after so long: what a recorder that is killed leaves behind is whole up to its last packet.
+ */
+#define PACKET_NS 1000000000ull
+/* So often in turn the feed may have nothing before the open packet is closed: about a second. */
+#define IDLE_TURNS 10
 
 /*
  * One stream. The messages follow what CTF can express (and sink.ctf.fs insists on): a loss lies
@@ -31,6 +36,8 @@ struct event_iterator {
     const bt_stream *stream;        /* owned */
     const bt_packet *packet;        /* owned; NULL: no packet is open */
     size_t packet_events;
+    uint64_t packet_begin;
+    unsigned idle_turns;
     uint64_t now;      /* time of the newest message */
     bool begun, ended; /* stream beginning and end have been sent */
     bool had_packet;   /* a packet was closed before; it ended at packet_end */
@@ -68,6 +75,8 @@ static bool open_packet(struct event_iterator *iterator, struct message_array *o
         return false;
     iterator->packet = packet;
     iterator->packet_events = 0;
+    iterator->packet_begin = time;
+    iterator->idle_turns = 0;
     iterator->now = time;
     return push(out, bt_message_packet_beginning_create_with_default_clock_snapshot(iterator->self,
                                                                                     packet, time));
@@ -156,7 +165,8 @@ static bool step_event(struct event_iterator *iterator, struct message_array *ou
         return close_packet(iterator, out, iterator->loss_end);
     if (iterator->lost > 0 && !iterator->in_loss && time >= iterator->lost_begin)
         return tell_loss(iterator, out);
-    if (iterator->packet && !iterator->in_loss && iterator->packet_events >= PACKET_EVENTS)
+    if (iterator->packet && !iterator->in_loss &&
+        (iterator->packet_events >= PACKET_EVENTS || time - iterator->packet_begin >= PACKET_NS))
         return close_packet(iterator, out, iterator->now);
     if (!iterator->packet && !open_packet(iterator, out, time))
         return false;
@@ -187,6 +197,7 @@ static int refill(struct event_iterator *iterator)
         return 0;
     if (got < 0)
         return got;
+    iterator->idle_turns = 0;
     iterator->next = 0;
     iterator->count = (size_t)got;
     iterator->feed_ended = got == 0;
@@ -224,6 +235,11 @@ static bt_message_iterator_class_next_method_status iterator_next(bt_self_messag
         if (out.count > 0)
             break; /* hand over what there is before waiting for more */
         int got = refill(iterator);
+        if (got == 0 && iterator->packet && !iterator->in_loss &&
+            ++iterator->idle_turns >= IDLE_TURNS) {
+            fine = close_packet(iterator, &out, iterator->now);
+            continue;
+        }
         if (got == 0)
             return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_AGAIN;
         if (got < 0) {

@@ -16,6 +16,13 @@ struct bt_component_class_source;
  * of the catalogue; one stream, clock `monotonic` in ns.
  */
 
+/* Something that is known of the whole trace. In the trace it is an entry of the environment. */
+struct event_fact {
+    const char *name; /* weak; an identifier: "store"; NULL ends a list */
+    const char *text; /* weak; NULL: the fact is the number */
+    uint64_t number;
+};
+
 /* Where the records come from. Owned by the caller; must outlive the graph. */
 struct event_feed {
     void *context; /* weak */
@@ -26,6 +33,7 @@ struct event_feed {
     /* How many events were lost since the last call, and between which times; 0: none. May be
      * NULL. */
     uint64_t (*lost)(void *context, uint64_t *begin_ns, uint64_t *end_ns);
+    const struct event_fact *facts; /* weak; NULL: none */
 };
 
 /* Makes the component class `source.optrail.events`; its initialise_method_data is a
