@@ -115,6 +115,26 @@ static const struct field source_fields[] = {
     {.key = "version", FIELD_TEXT, offsetof(struct report, source.version)},
     {.key = "store", FIELD_TEXT, offsetof(struct report, source.store)},
     {.key = "seconds", FIELD_REAL, offsetof(struct report, source.seconds)},
+    {.key = "traced_seconds", FIELD_REAL, offsetof(struct report, source.traced_seconds)},
+    {0},
+};
+
+static const struct field sources_fields[] = {
+    {.key = "daemon", FIELD_TEXT, offsetof(struct report_source, daemon)},
+    {.key = "id", FIELD_TEXT, offsetof(struct report_source, id)},
+    {.key = "pid", FIELD_INT, offsetof(struct report_source, pid)},
+    {.key = "version", FIELD_TEXT, offsetof(struct report_source, version)},
+    {.key = "store", FIELD_TEXT, offsetof(struct report_source, store)},
+    {.key = "restarts", FIELD_UNSIGNED, offsetof(struct report_source, restarts)},
+    {.key = "events", FIELD_UNSIGNED, offsetof(struct report_source, events)},
+    {.key = "ops", FIELD_UNSIGNED, offsetof(struct report_source, ops)},
+    {.key = "incomplete", FIELD_UNSIGNED, offsetof(struct report_source, incomplete)},
+    {.key = "lost_events", FIELD_UNSIGNED, offsetof(struct report_source, lost_events)},
+    {.key = "type", FIELD_TEXT, offsetof(struct report_source, type)},
+    {.key = "latency_ns",
+     FIELD_OBJECT,
+     offsetof(struct report_source, latency),
+     .fields = latency_fields},
     {0},
 };
 
@@ -156,6 +176,12 @@ static const struct field report_fields[] = {
      offsetof(struct report, verdict_count),
      sizeof(struct report_verdict),
      verdict_fields},
+    {.key = "sources",
+     FIELD_ROWS,
+     offsetof(struct report, sources),
+     offsetof(struct report, source_count),
+     sizeof(struct report_source),
+     sources_fields},
     {0},
 };
 

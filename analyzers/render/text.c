@@ -56,8 +56,7 @@ void text_paragraph(FILE *out, int indent, int width, const char *text)
     free(escaped);
 }
 
-/* "osd.0  ceph-osd 16.2.15, filestore, pid 5138", as far as it is known. */
-static void source_name(const struct report *report, char *name, size_t size)
+void text_source_name(const struct report *report, char *name, size_t size)
 {
     const char *parts[] = {report->source.daemon, report->source.version, report->source.store};
     const char *const before[] = {"", " ", ", "};
@@ -75,7 +74,9 @@ static void source_name(const struct report *report, char *name, size_t size)
         if (*parts[i])
             used +=
                 (size_t)snprintf(name + used, size - used, "%s%s", i ? before[i] : "", parts[i]);
-    if (report->source.pid)
+    if (report->source_count && used < size)
+        snprintf(pid, sizeof(pid), "%s%zu daemons", used ? ", " : "", report->source_count);
+    else if (report->source.pid)
         snprintf(pid, sizeof(pid), "%spid %d", used ? ", " : "", report->source.pid);
     if (used < size)
         used += (size_t)snprintf(name + used, size - used, "%s", pid);
@@ -118,7 +119,7 @@ static void source_line(const struct report *report, int width, FILE *out)
 {
     char name[TEXT_NAME], figures[512], line[1024];
 
-    source_name(report, name, sizeof(name));
+    text_source_name(report, name, sizeof(name));
     source_figures(report, figures, sizeof(figures));
     if (text_columns(name) + 3 + text_columns(figures) > (size_t)width) {
         text_paragraph(out, 0, width, name);
@@ -129,6 +130,35 @@ static void source_line(const struct report *report, int width, FILE *out)
     char escaped[4 * sizeof(line)];
     escape_for_terminal(line, escaped, sizeof(escaped));
     fprintf(out, "%s\n", escaped);
+}
+
+/* One line a daemon, when there are several. */
+static void sources(const struct report *report, FILE *out)
+{
+    double seconds = report->source.traced_seconds;
+
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct report_source *row = &report->sources[i];
+        char name[80], text[256], ops[24], rate[24], p50[24], p99[24], lost[24];
+        if (*row->id)
+            snprintf(name, sizeof(name), "%s.%s",
+                     strncmp(row->daemon, "ceph-", 5) == 0 ? row->daemon + 5 : row->daemon,
+                     row->id);
+        else
+            snprintf(name, sizeof(name), "%s", row->daemon);
+        escape_for_terminal(name, text, sizeof(text));
+        fprintf(out, "%s  %-16s pid %-8d %10s ops %10s/s", i ? "" : "\n", text, row->pid,
+                unit_count(row->ops, ops, sizeof(ops)),
+                unit_rate(seconds > 0 ? (double)row->ops / seconds : 0, rate, sizeof(rate)));
+        escape_for_terminal(row->type, text, sizeof(text));
+        if (*text)
+            fprintf(out, "   %.24s p50 %s  p99 %s", text,
+                    unit_duration(row->latency.p50, p50, sizeof(p50)),
+                    unit_duration(row->latency.p99, p99, sizeof(p99)));
+        if (row->lost_events)
+            fprintf(out, "   %s lost", unit_count(row->lost_events, lost, sizeof(lost)));
+        fputc('\n', out);
+    }
 }
 
 static void verdicts(const struct report *report, int width, FILE *out)
@@ -182,6 +212,9 @@ static const struct {
     {"unknown_texts", "with a text that the probe map does not know"},
     {"unreadable_arguments", "whose arguments could not be read"},
     {"unset_stamps", "without the stamp that they should carry"},
+    {"cut", "cut by a pause of the tracing"},
+    {"at_pauses", NULL}, /* no loss; a note says more */
+    {"begun_before", NULL},
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
     {"unmatched_after_finish", NULL},
     {"damaged_streams", NULL}, /* a note says more */
@@ -268,6 +301,7 @@ int render_text(const struct report *report, const struct render_options *option
         width = SMALLEST_WIDTH;
     errno = 0;
     source_line(report, width, out);
+    sources(report, out);
     verdicts(report, width, out);
     for (size_t i = 0; i < report->op_count; i++)
         text_op(out, report, &report->ops[i], width);

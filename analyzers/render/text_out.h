@@ -17,6 +17,9 @@ void text_paragraph(FILE *out, int indent, int width, const char *text);
 /* Writes `text`, which is `columns` wide, and blanks up to `width`; `right`: the blanks first. */
 void text_cell(FILE *out, const char *text, size_t columns, size_t width, int right);
 
+/* "osd.0  ceph-osd 16.2.15, filestore, pid 5138", as far as it is known; not escaped. */
+void text_source_name(const struct report *report, char *name, size_t size);
+
 /* Width in columns of UTF-8 text of our own (one a code point). */
 size_t text_columns(const char *text);
 

@@ -100,10 +100,10 @@ static void heading(FILE *out, const struct report *report, const struct report_
 
     escape_for_terminal(op->type, name, sizeof(name));
     used = (size_t)snprintf(text, sizeof(text), "%.64s", name);
-    if (report->source.seconds > 0)
+    if (report->source.traced_seconds > 0)
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "   %s/s",
-            unit_rate((double)op->count / report->source.seconds, number, sizeof(number)));
+            unit_rate((double)op->count / report->source.traced_seconds, number, sizeof(number)));
     used +=
         (size_t)snprintf(text + used, sizeof(text) - used, "   %s",
                          unit_size(op->count ? op->bytes / op->count : 0, number, sizeof(number)));
