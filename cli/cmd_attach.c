@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <babeltrace2/babeltrace.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "analysis.h"
 #include "err.h"
 #include "interrupt.h"
+#include "live_source.h"
 #include "report_output.h"
 #include "tracer.h"
 
@@ -76,16 +76,6 @@ static int choose_target(struct target *target)
     return 0;
 }
 
-/* The map for a daemon without probes of its own; NULL for one with. */
-static int choose_map(const struct target *target, struct probe_map **map, bool *exact)
-{
-    *map = NULL;
-    *exact = true;
-    if (target->usdt_probes)
-        return 0;
-    return probe_map_find(probe_map_directory(), target->kind, target->version, map, exact);
-}
-
 /* The path file of a Ceph daemon's store: the points alone do not tell the stores apart. For other
  * daemons all installed paths. */
 static const char *choose_path(const struct target *target, char *file, size_t size)
@@ -94,91 +84,6 @@ static const char *choose_path(const struct target *target, char *file, size_t s
         return path;
     int length = snprintf(file, size, "%s/ceph-%s.yaml", path_default_directory(), target->store);
     return length < (int)size && access(file, R_OK) == 0 ? file : NULL;
-}
-
-static void target_name(const struct target *target, char *name, size_t size)
-{
-    if (strcmp(target->kind, "ceph-osd") == 0)
-        snprintf(name, size, "osd.%s (%s %s%s%s, pid %d)", target->id, target->kind,
-                 target->version, target->store[0] ? ", " : "", target->store, target->pid);
-    else
-        snprintf(name, size, "%s (pid %d)", target->kind, target->pid);
-}
-
-/* The sites that are left out: " osd.reply (reason)". Returns how many there are. */
-static size_t left_out(const struct tracer_site *sites, size_t count, char *text, size_t size)
-{
-    size_t missing = 0, used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        if (sites[i].attached)
-            continue;
-        if (used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s (%s)", missing ? ", " : "",
-                                     sites[i].name, sites[i].reason);
-        missing++;
-    }
-    return missing;
-}
-
-static void announce(const struct target *target, struct tracer *tracer, bool exact,
-                     const char *map_version)
-{
-    char name[256], missing[512];
-    size_t count;
-    const struct tracer_site *sites = tracer_sites(tracer, &count);
-    target_name(target, name, sizeof(name));
-    size_t out = left_out(sites, count, missing, sizeof(missing));
-    fprintf(stderr, "optrail: %s: %zu probes by %s", name, count - out, tracer_method(tracer));
-    if (!exact)
-        fprintf(stderr, ", with the map of %s", map_version);
-    if (out)
-        fprintf(stderr, "; left out: %s", missing);
-    fputc('\n', stderr);
-}
-
-static int add_losses(struct report *report, struct tracer *tracer)
-{
-    struct tracer_counts counts = tracer_counts(tracer);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
-        {"moved_events", counts.late},
-        {"unknown_texts", counts.unknown_text},
-        {"unreadable_arguments", counts.faults},
-        {"unset_stamps", counts.unset_stamps},
-    };
-    int error = 0;
-    for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
-        error = report_add_other(report, rows[i].name, rows[i].value);
-    return error;
-}
-
-/* What the report says of its source beyond the events. */
-static int describe(struct report *report, const struct target *target, struct tracer *tracer)
-{
-    char missing[512];
-    size_t count;
-    const struct tracer_site *sites = tracer_sites(tracer, &count);
-    report->source.pid = target->pid;
-    int error = report_set_string(&report->source.kind, "bpf");
-    if (!error)
-        error = report_set_string(&report->source.daemon, target->kind);
-    if (!error)
-        error = report_set_string(&report->source.id, target->id);
-    if (!error)
-        error = report_set_string(&report->source.version, target->version);
-    if (!error && target->store[0])
-        error = report_set_string(&report->source.store, target->store);
-    if (!error)
-        error = add_losses(report, tracer);
-    if (!error && left_out(sites, count, missing, sizeof(missing)))
-        error = report_add_note(report, "Not probed: %s.", missing);
-    if (!error && tracer_target_exited(tracer))
-        error = report_add_note(report, "The daemon ended while it was traced: this is what there "
-                                        "was until then.");
-    return error;
 }
 
 /* Reads the tracer's events until they end, and makes the report. */
@@ -195,7 +100,7 @@ static int analyse(const struct target *target, struct tracer *tracer, struct an
     if (error)
         return error;
     error = analysis_report(analysis, &counts, NULL, report);
-    return error ? error : describe(*report, target, tracer);
+    return error ? error : live_source_describe(*report, target, tracer);
 }
 
 static int trace(const struct target *target, const struct probe_map *map, bool exact,
@@ -208,7 +113,7 @@ static int trace(const struct target *target, const struct probe_map *map, bool 
     int error = tracer_open(target, map, &tracing, &tracer);
     if (error)
         return error;
-    announce(target, tracer, exact, map ? map->version : "");
+    live_source_announce(target, tracer, exact, map ? map->version : "");
     error = analyse(target, tracer, analysis, &report);
     if (!error && tracer_target_exited(tracer))
         fprintf(stderr, "optrail: pid %d has ended: the report has what there was\n", target->pid);
@@ -234,7 +139,7 @@ static int run(int argc, char **argv)
     if (error == -EINVAL)
         return error; /* wrong use; what follows is the data's and the system's */
     if (!error)
-        error = choose_map(&target, &map, &exact);
+        error = live_source_map(&target, &map, &exact);
     if (!error) {
         struct analysis_options analysing = {
             .path = choose_path(&target, path_file, sizeof(path_file))};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "live_source.h"
+
+#include <stdio.h>
+
+#include "target_options.h"
+
+int live_source_map(const struct target *target, struct probe_map **map, bool *exact)
+{
+    *map = NULL;
+    *exact = true;
+    if (target->usdt_probes)
+        return 0;
+    return probe_map_find(probe_map_directory(), target->kind, target->version, map, exact);
+}
+
+/* The sites that are left out: " osd.reply (reason)". Returns how many there are. */
+static size_t left_out(const struct tracer_site *sites, size_t count, char *text, size_t size)
+{
+    size_t missing = 0, used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (sites[i].attached)
+            continue;
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s (%s)", missing ? ", " : "",
+                                     sites[i].name, sites[i].reason);
+        missing++;
+    }
+    return missing;
+}
+
+void live_source_announce(const struct target *target, struct tracer *tracer, bool exact,
+                          const char *map_version)
+{
+    char name[256], missing[512];
+    size_t count;
+    const struct tracer_site *sites = tracer_sites(tracer, &count);
+    target_full_name(target, name, sizeof(name));
+    size_t out = left_out(sites, count, missing, sizeof(missing));
+    fprintf(stderr, "optrail: %s: %zu probes by %s", name, count - out, tracer_method(tracer));
+    if (!exact)
+        fprintf(stderr, ", with the map of %s", map_version);
+    if (out)
+        fprintf(stderr, "; left out: %s", missing);
+    fputc('\n', stderr);
+}
+
+static int add_losses(struct report *report, struct tracer *tracer)
+{
+    struct tracer_counts counts = tracer_counts(tracer);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"moved_events", counts.late},
+        {"unknown_texts", counts.unknown_text},
+        {"unreadable_arguments", counts.faults},
+        {"unset_stamps", counts.unset_stamps},
+    };
+    int error = 0;
+    for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
+        error = report_add_other(report, rows[i].name, rows[i].value);
+    return error;
+}
+
+int live_source_describe(struct report *report, const struct target *target, struct tracer *tracer)
+{
+    char missing[512];
+    size_t count;
+    const struct tracer_site *sites = tracer_sites(tracer, &count);
+    report->source.pid = target->pid;
+    int error = report_set_string(&report->source.kind, "bpf");
+    if (!error)
+        error = report_set_string(&report->source.daemon, target->kind);
+    if (!error)
+        error = report_set_string(&report->source.id, target->id);
+    if (!error)
+        error = report_set_string(&report->source.version, target->version);
+    if (!error && target->store[0])
+        error = report_set_string(&report->source.store, target->store);
+    if (!error)
+        error = add_losses(report, tracer);
+    if (!error && left_out(sites, count, missing, sizeof(missing)))
+        error = report_add_note(report, "Not probed: %s.", missing);
+    if (!error && tracer_target_exited(tracer))
+        error = report_add_note(report, "The daemon ended while it was traced: this is what there "
+                                        "was until then.");
+    return error;
+}
