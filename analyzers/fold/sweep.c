@@ -95,7 +95,7 @@ static uint64_t winning_branch(const struct sweep_plan *plan, const struct trail
     uint64_t winner = 0;
     uint64_t latest = 0;
     for (size_t b = 0; b < count; b++) {
-        if (!(open & plan->branch[b]) && ended_at[b] > latest) {
+        if (!(open & plan->branch[b]) && !(plan->path->beside >> b & 1) && ended_at[b] > latest) {
             latest = ended_at[b];
             winner = plan->branch[b];
         }

@@ -16,7 +16,8 @@
  * nanosecond, whatever the path file says.
  *
  * Where branches run in parallel, the answer waited for the one that ended last before the
- * finish: that one is on the critical path. Time in the others, and in a branch that was still
+ * finish: that one is on the critical path. (Not one that the path lists under `beside`: those the
+ * answer never waits for.) Time in the others, and in a branch that was still
  * running when the op was answered, is counted beside it. While a stage of the main line is open
  * the answer waits for that, not for a branch.
  *

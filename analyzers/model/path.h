@@ -30,6 +30,7 @@
  *       branch: local                 left out: on the main line
  *       knobs: [osd_op_num_shards]    configuration options that govern it
  *       text: the op waits in its shard's queue for a worker
+ *   beside: [apply]                 branches that the answer never waits for
  */
 
 enum stage_kind {
@@ -87,6 +88,7 @@ struct path {
     struct path_stage *stages;
     size_t branch_count;
     char **branches;
+    uint64_t beside; /* bit i: the answer never waits for branch i */
 };
 
 /* Reads a path file. Refuses, with file, line and what to do: what is not YAML, unknown keys,

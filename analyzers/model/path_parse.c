@@ -11,6 +11,7 @@
 struct parser {
     struct path *path;
     struct stage_names names[PATH_MAX_STAGES];
+    const yaml_node_t *beside; /* weak; NULL: not there */
 };
 
 static int get_point(const struct yaml_file *file, const yaml_node_t *node, enum point *point)
@@ -252,6 +253,31 @@ static int path_points(const struct yaml_file *file, const yaml_node_t *node, vo
     return yaml_each_item(file, node, path_point, context);
 }
 
+/* The branches are known once all stages are: see parse(). */
+static int path_beside(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct parser *parser = context;
+    (void)file;
+    parser->beside = node;
+    return 0;
+}
+
+static int beside_branch(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct path *path = context;
+    const char *name;
+    int rc = yaml_string(file, node, &name);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < path->branch_count; i++) {
+        if (strcmp(path->branches[i], name) == 0) {
+            path->beside |= 1ull << i;
+            return 0;
+        }
+    }
+    return yaml_wrong(file, node, "no stage is on the branch '%s'", name);
+}
+
 static int path_types(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     return yaml_each_item(file, node, read_type, context);
@@ -265,13 +291,10 @@ static int path_stages(const struct yaml_file *file, const yaml_node_t *node, vo
 static int parse(const struct yaml_file *file, const yaml_node_t *root, struct parser *parser)
 {
     static const struct yaml_key keys[] = {
-        {"path", path_name},
-        {"daemon", path_daemon},
-        {"store", path_store},
-        {"points", path_points},
-        {"types", path_types},
-        {"stages", path_stages},
-        {0},
+        {"path", path_name},     {"daemon", path_daemon},
+        {"store", path_store},   {"points", path_points},
+        {"types", path_types},   {"stages", path_stages},
+        {"beside", path_beside}, {0},
     };
     if (!root)
         return err_set(EINVAL, "%s: the file is empty: %s says what a path file has", file->name,
@@ -284,7 +307,10 @@ static int parse(const struct yaml_file *file, const yaml_node_t *root, struct p
         return yaml_wrong(file, root, "a path file needs `path`, its name, and `daemon`");
     if (!path->store && !(path->store = strdup("")))
         return err_no_memory();
-    return path_check(path, parser->names);
+    rc = path_check(path, parser->names);
+    if (rc == 0 && parser->beside)
+        rc = yaml_each_item(file, parser->beside, beside_branch, path);
+    return rc;
 }
 
 int path_read(const char *name, struct path **result)

@@ -212,6 +212,20 @@ static void a_peer_without_an_answer_leaves_the_wait_open(void **state)
     assert_int_equal(parts.on_path[REPLICA_WAIT], 60);
 }
 
+static void what_nobody_waits_for_is_beside_even_if_it_ends_last(void **state)
+{
+    struct path *path = *state;
+    path->beside = 1ull << path->stages[REPLICA_WAIT].branch;
+    struct sweep_parts parts =
+        divide(path, MARKS({0, POINT_op_start}, {10, POINT_journal_submit},
+                           {20, POINT_replica_fork}, {60, POINT_journal_write_end},
+                           {90, POINT_replica_join}, {95, POINT_op_finish}));
+    path->beside = 0;
+    assert_int_equal(parts.on_path[JOURNAL_WRITE], 50);
+    assert_int_equal(parts.on_path[REPLICA_WAIT], 0);
+    assert_int_equal(parts.beside[REPLICA_WAIT], 70);
+}
+
 static void the_main_line_comes_before_branches(void **state)
 {
     /* while the commit callback runs, the answer waits for it, whatever else goes on */
@@ -360,6 +374,7 @@ int main(void)
         cmocka_unit_test_prestate(a_branch_beyond_the_answer_is_beside_it, path),
         cmocka_unit_test_prestate(the_wait_for_peers_ends_with_the_last_answer, path),
         cmocka_unit_test_prestate(a_peer_without_an_answer_leaves_the_wait_open, path),
+        cmocka_unit_test_prestate(what_nobody_waits_for_is_beside_even_if_it_ends_last, path),
         cmocka_unit_test_prestate(the_main_line_comes_before_branches, path),
         cmocka_unit_test_prestate(a_lost_end_does_not_swallow_the_rest, path),
         cmocka_unit_test_prestate(any_trail_adds_up, path),

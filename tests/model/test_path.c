@@ -93,6 +93,9 @@ static void mistakes_are_named_with_their_line(void **state)
          "  - {name: t, kind: wait, branch: b, from: replica.fork, to: replica.join}\n",
          ":7: stage 't' runs from a fork to a join as 's' (line 6) does, but between other points: "
          "only one such pair can be told apart"},
+        {HEAD "stages:\n  - {name: s, kind: wait, branch: a, from: op.start, to: op.finish}\n"
+              "beside: [a, b]\n",
+         ":7: no stage is on the branch 'b'"},
         {HEAD "stages:\n  - {name: s, kind: wait, within: t, from: op.start, to: op.finish}\n",
          ":6: stage 's' is within 't', which is no stage here"},
         {HEAD "stages:\n  - {name: s, kind: wait, within: t, from: op.start, to: op.finish}\n"
@@ -182,6 +185,13 @@ static void an_op_is_of_the_type_with_the_most_conditions(void **state)
     assert_true(path_set_match(&set, &op, &match));
     assert_string_equal(match.path->name, "ministore-filestore");
     assert_string_equal(match.type->name, "write");
+
+    pass(seen, POINT_apply_fork);
+    assert_true(path_set_match(&set, &op, &match));
+    assert_string_equal(match.path->name, "ministore-filestore-journaled");
+    assert_string_equal(match.path->branches[0], "local");
+    assert_string_equal(match.path->branches[1], "apply");
+    assert_int_equal(match.path->beside, 1 << 1);
 
     memset(seen, 0, sizeof(seen));
     pass(seen, POINT_memstore_read_begin);
