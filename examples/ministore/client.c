@@ -2,14 +2,10 @@
 #include "client.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <optrail/probe.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +15,7 @@
 #include "client_cache.h"
 #include "daemon_log.h"
 #include "protocol.h"
+#include "tcp.h"
 
 #define DEPTH_MAX 1024
 
@@ -97,28 +94,6 @@ static void give_op_back(struct client *client, struct client_op *op)
     pthread_mutex_unlock(&client->lock);
 }
 
-static int send_all(int fd, struct iovec *parts, size_t count)
-{
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-    while (message.msg_iovlen) {
-        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            return errno;
-        while (message.msg_iovlen && (size_t)sent >= message.msg_iov->iov_len) {
-            sent -= (ssize_t)message.msg_iov->iov_len;
-            message.msg_iov++;
-            message.msg_iovlen--;
-        }
-        if (message.msg_iovlen) {
-            message.msg_iov->iov_base = (char *)message.msg_iov->iov_base + sent;
-            message.msg_iov->iov_len -= (size_t)sent;
-        }
-    }
-    return 0;
-}
-
 /* Sends the op's request. It completes in the reader, also when the sending fails. */
 static void send_op(struct client *client, struct client_op *op, uint64_t offset, const void *data)
 {
@@ -136,7 +111,7 @@ static void send_op(struct client *client, struct client_op *op, uint64_t offset
     if (op->traced)
         OPTRAIL(client_send_begin, op, payload, op->tid);
     pthread_mutex_lock(&client->send_lock);
-    int error = send_all(client->fd, parts, payload ? 2 : 1);
+    int error = tcp_send(client->fd, parts, payload ? 2 : 1);
     pthread_mutex_unlock(&client->send_lock);
     if (op->traced)
         OPTRAIL(client_send_end, op, payload, op->tid);
@@ -311,28 +286,6 @@ int client_flush(struct client *client)
     return error;
 }
 
-static int open_connection(const struct client_options *options)
-{
-    char port[16];
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *addresses;
-    snprintf(port, sizeof(port), "%u", options->port);
-    int result = getaddrinfo(options->host, port, &hints, &addresses);
-    if (result != 0)
-        return log_error("%s: %s", options->host, gai_strerror(result));
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, addresses->ai_addr, addresses->ai_addrlen) != 0) {
-        log_error("cannot connect to %s:%s: %s", options->host, port, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(addresses);
-    int yes = 1;
-    if (fd >= 0)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    return fd;
-}
-
 static void destroy(struct client *client)
 {
     if (client->cache)
@@ -360,7 +313,7 @@ int client_connect(const struct client_options *options, struct client **out)
     pthread_cond_init(&client->changed, NULL);
     client->ops = calloc(options->depth, sizeof(*client->ops));
     client->buffer = malloc(FRAME_MAX_LENGTH);
-    client->fd = client->ops && client->buffer ? open_connection(options)
+    client->fd = client->ops && client->buffer ? tcp_connect(options->host, options->port)
                                                : log_error("no memory for a client");
     if (client->fd < 0) {
         destroy(client);

@@ -7,6 +7,7 @@
 #include "daemon_log.h"
 #include "inject.h"
 #include "option_rows.h"
+#include "replication.h"
 
 #define FIELD(name) .field = offsetof(struct daemon_options, name)
 #define NUMBER(option, member, preset_, minimum_, maximum_, text_)                                 \
@@ -92,6 +93,9 @@ static const struct option_row rows[] = {
            "none"),
     CHOICE("ack", ack, ACK_APPLIED, "answer writes when journaled and readable, or when journaled",
            "applied", "journaled"),
+    CALL("peer", "HOST:PORT", replication_add_peer,
+         "a ministore that gets a copy of each write; may be repeated"),
+    TIME("peer-timeout", peer_timeout_ns, 30000000000, "leave a peer out that is silent so long"),
     CALL("inject", "POINT=TIME", inject_parse, "a delay of this size there; may be repeated"),
     CALL("slow-journal", "TIME", set_slow_journal, "a journal device this much slower"),
     CALL("slow-disk", "TIME", set_slow_disk, "a data device this much slower"),

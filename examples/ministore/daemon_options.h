@@ -39,6 +39,7 @@ struct daemon_options {
     uint64_t wbthrottle_limit;
     uint64_t sync; /* enum sync_choice */
     uint64_t ack;  /* enum ack_choice */
+    uint64_t peer_timeout_ns;
     const char *pid_file;
     const char *stats;
 };

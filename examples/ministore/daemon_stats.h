@@ -21,7 +21,10 @@
     STAT(journal_trims, "times the journal was trimmed")                                           \
     STAT(fd_cache_hits, "opens answered by the fd cache")                                          \
     STAT(fd_cache_misses, "opens not answered by the fd cache")                                    \
-    STAT(files_synced, "files synced by the writeback throttle")
+    STAT(files_synced, "files synced by the writeback throttle")                                   \
+    STAT(peers_lost, "peers left out since they were gone or silent")                              \
+    STAT(replicas_missed, "copies of writes that a lost peer did not get, or did not confirm")     \
+    STAT(replicas_failed, "copies of writes that a peer answered with an error")
 
 struct daemon_stats {
     _Atomic uint64_t answered[FRAME_TYPE_END]; /* by type, failed ones included */

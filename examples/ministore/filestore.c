@@ -110,7 +110,7 @@ static void apply(void *context, struct request *request)
     struct filestore *store = context;
     bool beside = request->applies_beside;
     int error = 0;
-    if (!request->error) {
+    if (beside || !request->error) {
         writeback_throttle_wait(&store->writeback);
         error = write_object(store, request);
         while (error && beside) {
@@ -150,10 +150,11 @@ static void written(void *context, struct request *request, int error)
     }
     OPTRAIL(apply_fork, request->sequence, APPLY_BRANCH, 0);
     request_get(request); /* the apply branch's */
-    finisher_mark(request);
+    bool last = finisher_mark(request);
     apply_queue_mark(request);
     apply_queue_push(&store->apply, request);
-    finisher_push(store->finisher, request);
+    if (last)
+        finisher_push(store->finisher, request);
 }
 
 static void submit(void *context, struct request *request)

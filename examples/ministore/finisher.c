@@ -29,9 +29,12 @@ void finisher_stop(struct finisher *finisher)
     wait_queue_destroy(&finisher->queue);
 }
 
-void finisher_mark(struct request *request)
+bool finisher_mark(struct request *request)
 {
+    if (atomic_fetch_sub_explicit(&request->parts, 1, memory_order_acq_rel) != 1)
+        return false;
     OPTRAIL(commit_queue, request, 0, 0);
+    return true;
 }
 
 void finisher_push(struct finisher *finisher, struct request *request)
@@ -41,6 +44,6 @@ void finisher_push(struct finisher *finisher, struct request *request)
 
 void finisher_queue(struct finisher *finisher, struct request *request)
 {
-    finisher_mark(request);
-    finisher_push(finisher, request);
+    if (finisher_mark(request))
+        finisher_push(finisher, request);
 }

@@ -40,7 +40,8 @@
     INJECT(MEMSTORE_READ, "memstore.read", "copying the object's bytes")                           \
     INJECT(COMMIT_CALLBACK, "commit.callback", "running the commit callback")                      \
     INJECT(REPLY_QUEUE, "reply.queue", "waiting for the messenger to take the reply")              \
-    INJECT(REPLY_SEND, "reply.send", "writing the reply to the socket")
+    INJECT(REPLY_SEND, "reply.send", "writing the reply to the socket")                            \
+    INJECT(REPLICA_SEND, "replica.send", "sending a write to a peer (in replica.wait)")
 
 enum inject_point {
 #define INJECT_ENUM(point, name, text) INJECT_##point,

@@ -112,9 +112,10 @@ static void submit(void *context, struct request *request)
     OPTRAIL(memstore_apply_end, 0, request->frame.length, 0);
     if (error)
         request_fail(request, error);
-    finisher_mark(request);
+    bool last = finisher_mark(request);
     pthread_mutex_unlock(lock);
-    finisher_push(store->finisher, request);
+    if (last)
+        finisher_push(store->finisher, request);
 }
 
 static int read_object(void *context, struct request *request)

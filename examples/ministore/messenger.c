@@ -125,6 +125,7 @@ void messenger_send_begin(struct request *request)
         .offset = request->frame.type == FRAME_STAT ? request->size : request->frame.offset,
         .length = request->data_length,
         .result = (uint32_t)request->error,
+        .route = request->frame.route,
         .payload_crc = request->data_length ? frame_crc(request->data, request->data_length) : 0,
     };
     frame_encode(&frame, request->reply);

@@ -10,6 +10,7 @@
 #include "messenger.h"
 #include "op_queue.h"
 #include "placement_group.h"
+#include "replication.h"
 #include "store.h"
 
 static struct {
@@ -43,8 +44,10 @@ static int prepare(struct request *request)
         return EINVAL;
     if (frame->offset > STORE_OBJECT_LIMIT || frame->length > STORE_OBJECT_LIMIT - frame->offset)
         return EFBIG;
-    if (frame->type == FRAME_WRITE)
-        return osd.kind->check(osd.store, request);
+    if (frame_writes(frame)) {
+        int error = osd.kind->check(osd.store, request);
+        return error ? error : replication_prepare(request);
+    }
     request->data = malloc(frame->length);
     return request->data ? 0 : ENOMEM;
 }
@@ -62,7 +65,9 @@ static void process(struct request *request)
     OPTRAIL(osd_prepared, request, 0, 0);
 
     bool answer = true;
-    if (error == 0 && request->frame.type == FRAME_WRITE) {
+    if (error == 0 && frame_writes(&request->frame)) {
+        /* under the group's lock: the peers get its writes in our order */
+        replication_send(request);
         /* from here on the op is at its own pace: it is alive until the commit callback has had
          * the group's lock, so the marks below still find it */
         osd.kind->submit(osd.store, request);
@@ -91,6 +96,9 @@ static void commit_callback(struct request *request)
 {
     struct placement_group *group = request->group;
     OPTRAIL(commit_callback, request, 0, 0);
+    int replica_error = atomic_load_explicit(&request->replica_error, memory_order_relaxed);
+    if (replica_error && !request->error)
+        request_fail(request, replica_error);
     pthread_mutex_lock(&group->lock);
     group->committed++;
     pthread_mutex_unlock(&group->lock);
@@ -108,6 +116,8 @@ int osd_start(const struct daemon_options *options)
     if (finisher_start(&osd.finisher, commit_callback) != 0)
         return -1;
     osd.has_finisher = true;
+    if (replication_start(options, &osd.finisher) != 0)
+        return -1;
     osd.has_store = true;
     if (osd.kind->open(options, &osd.groups, &osd.finisher, &osd.store) != 0)
         return -1;
@@ -123,6 +133,7 @@ int osd_stop(void)
         osd.kind->hurry(osd.store);
     if (osd.has_queue)
         op_queue_stop(&osd.queue);
+    replication_stop();
     if (osd.has_store)
         result = osd.kind->close(osd.store);
     if (osd.has_finisher)

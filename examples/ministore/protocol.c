@@ -6,8 +6,11 @@
 #include <string.h>
 #include <zlib.h>
 
-const char *const frame_type_names[FRAME_TYPE_END] = {
-    [FRAME_READ] = "read", [FRAME_WRITE] = "write", [FRAME_STAT] = "stat", [FRAME_PING] = "ping"};
+const char *const frame_type_names[FRAME_TYPE_END] = {[FRAME_READ] = "read",
+                                                      [FRAME_WRITE] = "write",
+                                                      [FRAME_STAT] = "stat",
+                                                      [FRAME_PING] = "ping",
+                                                      [FRAME_REPLICATE] = "replicate"};
 
 /* The header as it lies on the wire. */
 struct wire {
@@ -21,7 +24,8 @@ struct wire {
     uint32_t length;
     uint32_t result;
     uint32_t payload_crc;
-    uint32_t reserved[2];
+    uint32_t route;
+    uint32_t reserved;
     uint32_t crc;
 };
 _Static_assert(sizeof(struct wire) == FRAME_SIZE, "the header has no padding");
@@ -45,6 +49,7 @@ void frame_encode(const struct frame *frame, unsigned char bytes[FRAME_SIZE])
         .length = htole32(frame->length),
         .result = htole32(frame->result),
         .payload_crc = htole32(frame->payload_crc),
+        .route = htole32(frame->route),
     };
     wire.crc = htole32(frame_crc(&wire, WIRE_CHECKED));
     memcpy(bytes, &wire, FRAME_SIZE);
@@ -71,6 +76,7 @@ const char *frame_decode(const unsigned char bytes[FRAME_SIZE], struct frame *fr
         .length = le32toh(wire.length),
         .result = le32toh(wire.result),
         .payload_crc = le32toh(wire.payload_crc),
+        .route = le32toh(wire.route),
     };
     if (frame->type < FRAME_READ || frame->type >= FRAME_TYPE_END)
         return "a type of request that is not known";
@@ -81,6 +87,6 @@ const char *frame_decode(const unsigned char bytes[FRAME_SIZE], struct frame *fr
 
 uint32_t frame_payload(const struct frame *frame)
 {
-    bool carries = frame->reply ? frame->type == FRAME_READ : frame->type == FRAME_WRITE;
+    bool carries = frame->reply ? frame->type == FRAME_READ : frame_writes(frame);
     return carries ? frame->length : 0;
 }

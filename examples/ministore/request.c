@@ -10,7 +10,7 @@
 
 uint32_t request_throttle_amount(const struct frame *frame)
 {
-    bool moves_bytes = frame->type == FRAME_READ || frame->type == FRAME_WRITE;
+    bool moves_bytes = frame->type == FRAME_READ || frame_writes(frame);
     return moves_bytes && frame->length > THROTTLE_LEAST ? frame->length : THROTTLE_LEAST;
 }
 
@@ -22,6 +22,7 @@ struct request *request_new(struct connection *connection, const struct frame *f
     OPTRAIL(op_start, request, frame->type, frame->client);
     OPTRAIL(op_identify, request, frame->client, frame->tid);
     atomic_init(&request->references, 1);
+    atomic_init(&request->parts, 1);
     request->connection = connection;
     request->frame = *frame;
     return request;
@@ -36,6 +37,7 @@ void request_put(struct request *request)
     connection_put(request->connection);
     free(request->payload);
     free(request->data);
+    free(request->replicas);
     OPTRAIL(op_end, request, 0, 0);
     free(request);
 }

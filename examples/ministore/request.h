@@ -12,6 +12,7 @@
 
 struct connection;
 struct placement_group;
+struct replica;
 
 /*
  * One op, from its header's arrival to its answer (and, when it is answered before it is applied,
@@ -36,6 +37,9 @@ struct request {
     uint64_t size;             /* a stat's answer */
     uint64_t sequence;         /* journal sequence, 0: none */
     int error;                 /* positive errno of the answer */
+    atomic_uint parts;         /* the local one and one a peer: what a write's answer waits for */
+    struct replica *replicas;  /* owned: one a peer; NULL without peers */
+    atomic_int replica_error;  /* the first positive errno that a peer answered */
     uint32_t throttled;        /* what it holds of the message throttle */
     struct throttle *throttle; /* weak: where that is given back */
     unsigned char reply[FRAME_SIZE];
