@@ -11,6 +11,7 @@
 #include "interrupt.h"
 #include "live_source.h"
 #include "report_output.h"
+#include "top.h"
 #include "tracer.h"
 
 static struct report_output output;
@@ -19,6 +20,9 @@ static int64_t pid;
 static const char *osd;
 static double seconds;
 static bool allow_slow;
+static bool live;
+static double interval = 1;
+static bool interval_given;
 
 static const struct option_row options[] = {
     {.name = "pid",
@@ -43,6 +47,18 @@ static const struct option_row options[] = {
      .maximum = 86400,
      .text = "trace for so long (without it: until Ctrl-C)"},
     REPORT_OUTPUT_ROWS(output),
+    {.name = "top",
+     .type = OPTION_FLAG,
+     .value = &live,
+     .text = "a live screen meanwhile; plain lines where standard output is no terminal"},
+    {.name = "interval",
+     .type = OPTION_SECONDS,
+     .argument = "SECONDS",
+     .value = &interval,
+     .minimum = 0.2,
+     .maximum = 3600,
+     .given = &interval_given,
+     .text = "how often --top shows new figures (without it: 1)"},
     {.name = "path",
      .type = OPTION_STRING,
      .argument = "FILE",
@@ -86,6 +102,31 @@ static const char *choose_path(const struct target *target, char *file, size_t s
     return length < (int)size && access(file, R_OK) == 0 ? file : NULL;
 }
 
+static int check_live(void)
+{
+    if (interval_given && !live)
+        return err_set(EINVAL, "--interval is for --top");
+    if (live && output.format && strcmp(output.format, "text") != 0 && !output.file)
+        return err_set(EINVAL, "--top writes to standard output meanwhile: say with -o FILE where "
+                               "the report shall go");
+    return 0;
+}
+
+/* What a snapshot for the live screen needs. */
+struct live_view {
+    struct analysis *analysis;
+    const struct target *target;
+    struct tracer *tracer;
+};
+
+static int take_snapshot(void *context, enum analysis_span span, double lasted,
+                         struct report **report)
+{
+    const struct live_view *view = context;
+    int error = analysis_snapshot(view->analysis, span, lasted, report);
+    return error ? error : live_source_describe(*report, view->target, view->tracer);
+}
+
 /* Reads the tracer's events until they end, and makes the report. */
 static int analyse(const struct target *target, struct tracer *tracer, struct analysis *analysis,
                    struct report **report)
@@ -94,8 +135,15 @@ static int analyse(const struct target *target, struct tracer *tracer, struct an
     struct read_counts counts = {0};
     if (!source)
         return -ENOMEM; /* the message is set */
-    int error =
-        reader_run_source(source, tracer_feed(tracer), analysis_consumer(analysis), NULL, &counts);
+    struct live_view view = {analysis, target, tracer};
+    struct top_options showing = {interval, &view, take_snapshot};
+    struct event_feed *feed = tracer_feed(tracer);
+    struct top *top = NULL;
+    int error = live ? top_open(&showing, &top) : 0;
+    if (!error)
+        error = reader_run_source(source, top ? top_feed(top, feed) : feed,
+                                  analysis_consumer(analysis), NULL, &counts);
+    top_close(top);
     bt_component_class_source_put_ref(source);
     if (error)
         return error;
@@ -135,6 +183,8 @@ static int run(int argc, char **argv)
     char path_file[PATH_MAX];
     int error = report_output_check(&output);
     if (!error)
+        error = check_live();
+    if (!error)
         error = choose_target(&target);
     if (error == -EINVAL)
         return error; /* wrong use; what follows is the data's and the system's */
@@ -168,6 +218,7 @@ const struct command command_attach = {
         "removes the probes.\n\n"
         "Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
     .examples = "optrail attach --osd 0 -d 10\tten seconds of osd.0\n"
+                "optrail attach --osd 0 --top\ta live screen\n"
                 "optrail attach -p 4711 --json out.json\tuntil Ctrl-C; the report as JSON too",
     .options = options,
     .run = run,

@@ -21,3 +21,8 @@ const volatile int *interrupt_install(void)
     sigaction(SIGTERM, &action, NULL);
     return &interrupted;
 }
+
+void interrupt_request(void)
+{
+    interrupted = 1;
+}

@@ -6,4 +6,7 @@
  * so that what there is can be reported; a second one ends the program as usual. */
 const volatile int *interrupt_install(void);
 
+/* Sets the flag as the first of these signals does: for a key that ends what runs. */
+void interrupt_request(void);
+
 #endif
