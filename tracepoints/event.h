@@ -16,7 +16,7 @@ enum point {
 enum event_role {
     ROLE_START,    /* a new op lives under this key; an older one there is closed by force */
     ROLE_ENTER,    /* this thread now works for the op of this key (a stack per thread) */
-    ROLE_LEAVE,    /* this thread no longer works for that op */
+    ROLE_LEAVE,    /* this thread no longer works for that op; without a key: for none at all */
     ROLE_MARK,     /* something happened to the op */
     ROLE_STAMP,    /* something happened to the op at time arg0 (ns, same clock), told only now */
     ROLE_LINK,     /* the op goes on under the key arg0 of kind arg1 as well */
@@ -26,6 +26,12 @@ enum event_role {
     ROLE_FINISH,   /* the op is answered */
     ROLE_END,      /* the key is dead: an op still open there is closed without a finish */
     ROLE_NOTE,     /* belongs to no op: for folds that look at events themselves */
+    ROLE_PAUSE,    /* the tracer looks away: starts in this process are not told from here on; they
+                      were for arg0 ns, in each of arg1 processes at a time */
+    ROLE_RESUME,   /* and now they are again */
+    ROLE_ANSWER, /* the op's answer is being made, by this thread: bytes in arg0, bytes out arg1 */
+    ROLE_MOVE, /* the op goes on under the key arg0 of kind arg1; the one it began under is free */
+    ROLE_RELEASE, /* the key is dead: an op still open there is over, for it needs no answer */
     ROLE_COUNT
 };
 
@@ -36,6 +42,10 @@ enum key_kind {
     KEY_SEQUENCE,  /* journal sequence number */
     KEY_CLIENT_OP, /* address of the client library's request object */
     KEY_OBJECT,    /* address or number of an object */
+    KEY_CONTEXT,   /* address of a completion's object */
+    KEY_STORE_OP,  /* address of the object store's own request or transaction */
+    KEY_MESSAGE,   /* address of a message that is to be sent */
+    KEY_SUBOP,     /* number of the part of an op that other daemons do */
     KEY_COUNT
 };
 

@@ -30,15 +30,16 @@ int point_by_identifier(const char *identifier)
 const char *event_role_name(enum event_role role)
 {
     static const char *const names[ROLE_COUNT] = {
-        "start", "enter", "leave",    "mark",   "stamp", "link",
-        "fork",  "join",  "identify", "finish", "end",   "note",
+        "start",  "enter", "leave", "mark",  "stamp",  "link",   "fork", "join",    "identify",
+        "finish", "end",   "note",  "pause", "resume", "answer", "move", "release",
     };
     return names[role];
 }
 
 const char *key_kind_name(enum key_kind kind)
 {
-    static const char *const names[KEY_COUNT] = {"current", "op", "sequence", "client op",
-                                                 "object"};
+    static const char *const names[KEY_COUNT] = {"current",   "op",      "sequence",
+                                                 "client op", "object",  "context",
+                                                 "store op",  "message", "subop"};
     return names[kind];
 }

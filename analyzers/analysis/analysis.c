@@ -156,6 +156,33 @@ static int fill_source(struct report *report, const struct read_counts *counts)
     return report_set_string(&report->source.kind, counts->tracer);
 }
 
+/* What the recording tells of itself, as `optrail attach` says it of a running daemon. */
+static int fill_told(struct report *report, const struct read_told *told)
+{
+    int result = 0;
+
+    if (!told->recorded)
+        return 0;
+    result = report_set_string(&report->source.daemon, told->daemon);
+    if (result == 0)
+        result = report_set_string(&report->source.id, told->id);
+    if (result == 0)
+        result = report_set_string(&report->source.version, told->version);
+    if (result == 0 && *told->store)
+        result = report_set_string(&report->source.store, told->store);
+    for (size_t i = 0; result == 0 && i < told->count_count; i++)
+        result = report_add_other(report, told->counts[i].name, told->counts[i].value);
+    for (size_t i = 0; result == 0 && i < told->note_count; i++)
+        result = report_add_note(report, "%s", told->notes[i]);
+    if (result == 0 && told->unfinished > 0)
+        result = report_add_note(report,
+                                 "%zu of the recordings did not come to an end: what was lost "
+                                 "behind its last event, and what the tracer had left out, is not "
+                                 "known.",
+                                 told->unfinished);
+    return result;
+}
+
 static int fill_counts(struct report *report, const struct read_counts *read,
                        const struct trail_counts *trails)
 {
@@ -171,12 +198,16 @@ static int fill_counts(struct report *report, const struct read_counts *read,
         {"unmatched_before_start", trails->of_which_before_start},
         {"unmatched_after_finish", trails->of_which_after_finish},
         {"damaged_streams", read->damaged},
+        {"at_pauses", trails->at_pauses},
+        {"begun_before", trails->begun_before},
     };
     int result = 0;
 
     report->counts.events = read->events;
     report->counts.lost_events = read->lost;
     report->counts.unmatched_events = trails->unmatched;
+    report->source.traced_seconds =
+        trails->traced_ns ? (double)trails->traced_ns / 1e9 : report->source.seconds;
     for (int end = 0; result == 0 && end < TRAIL_END_COUNT; end++)
         if (end != TRAIL_FINISHED)
             result = report_add_incomplete(report, trail_end_names[end], trails->ended[end]);
@@ -252,6 +283,8 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
         result = fill_folds(analysis, span, made);
     if (result == 0)
         result = fill_daemon(analysis, made);
+    if (result == 0)
+        result = fill_told(made, &counts->told);
     if (result == 0)
         result = fill_notes(made, counts, damage);
     if (result < 0) {

@@ -135,6 +135,14 @@ void report_free(struct report *report)
         free_strings(report->verdicts[i].knobs);
     }
     free(report->verdicts);
+    for (size_t i = 0; i < report->source_count; i++) {
+        free(report->sources[i].daemon);
+        free(report->sources[i].id);
+        free(report->sources[i].version);
+        free(report->sources[i].store);
+        free(report->sources[i].type);
+    }
+    free(report->sources);
     for (size_t i = 0; i < report->note_count; i++)
         free(report->notes[i]);
     free(report->notes);
@@ -169,6 +177,20 @@ int report_add_stage(struct report_op *op, const char *name, const char *kind, c
         return -ENOMEM;
     row->knobs = copy_strings(knobs);
     return row->knobs ? 0 : err_no_memory();
+}
+
+int report_add_source(struct report *report, struct report_source **source)
+{
+    struct report_source *row = append(&report->sources, &report->source_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *source = row;
+    if (report_set_string(&row->daemon, "") < 0 || report_set_string(&row->id, "") < 0 ||
+        report_set_string(&row->version, "") < 0 || report_set_string(&row->store, "") < 0 ||
+        report_set_string(&row->type, "") < 0)
+        return -ENOMEM;
+    return 0;
 }
 
 int report_add_client(struct report *report, struct report_client client)

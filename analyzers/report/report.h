@@ -86,6 +86,22 @@ struct report_verdict {
     char **knobs;      /* NULL-terminated */
 };
 
+/* One of several daemons that the report is of: a line about each, the tables are of all. */
+struct report_source {
+    char *daemon;
+    char *id; /* "" where not known */
+    char *version;
+    char *store;
+    int pid; /* the newest one, if the daemon was restarted */
+    uint64_t restarts;
+    uint64_t events;
+    uint64_t ops; /* finished */
+    uint64_t incomplete;
+    uint64_t lost_events;
+    char *type;                    /* of the ops that took the most time; "" when there were none */
+    struct report_latency latency; /* of these */
+};
+
 struct report {
     struct {
         char *kind;   /* "lttng", "bpf", "ctf" */
@@ -95,6 +111,7 @@ struct report {
         char *store;
         int pid; /* 0: not known */
         double seconds;
+        double traced_seconds; /* of these; less only where the tracer paused (--duty) */
     } source;
     struct {
         uint64_t events;
@@ -112,6 +129,8 @@ struct report {
     struct report_client *clients; /* by ops, most first */
     size_t verdict_count;
     struct report_verdict *verdicts;
+    size_t source_count; /* 0 where the report is of one daemon: `source` has all */
+    struct report_source *sources;
     size_t note_count;
     char **notes; /* sentences for people: what was not measured, what to do about it */
     size_t exemplar_count;
@@ -127,6 +146,8 @@ int report_add_op(struct report *report, const char *type, const char *path,
                   struct report_op **op); /* *op is weak, valid until the next add */
 int report_add_stage(struct report_op *op, const char *name, const char *kind, const char *text,
                      char *const *knobs, struct report_stage **stage);
+/* *source is weak, valid until the next add; its strings are "" */
+int report_add_source(struct report *report, struct report_source **source);
 int report_add_client(struct report *report, struct report_client client);
 /* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak and
  * valid until the next add. */

@@ -52,6 +52,7 @@ struct trail_builder {
     size_t marks_allocated;
     uint64_t newest_ns;
     uint64_t lost_until_ns;
+    bool pauses; /* the tracer looks only for a part of the time */
     struct trail_counts counts;
 };
 
@@ -258,15 +259,50 @@ static int start_trail(struct trail_builder *builder, const struct optrail_event
 
 /* Everything else that happens to it */
 
-static void unmatched(struct trail_builder *builder, const struct key_name *name, bool keyed)
+static void unmatched(struct trail_builder *builder, const struct key_name *name, bool keyed,
+                      enum event_role role)
 {
-    builder->counts.unmatched++;
-    if (!keyed)
+    bool after = keyed && key_name_equal(&builder->past[key_name_hash(name) % PAST_NAMES], name);
+
+    if (keyed && !after && role == ROLE_FINISH)
+        builder->counts.begun_before++;
+    if (builder->pauses) {
+        builder->counts.at_pauses++;
         return;
-    if (key_name_equal(&builder->past[key_name_hash(name) % PAST_NAMES], name))
+    }
+    builder->counts.unmatched++;
+    if (after)
         builder->counts.of_which_after_finish++;
-    else
+    else if (keyed)
         builder->counts.of_which_before_start++;
+}
+
+/* Between a pause and the next start that is told nothing is known of the process: its open ops
+ * are cut, its old names mean nothing any more. */
+static int resume(struct trail_builder *builder, uint32_t pid)
+{
+    for (uint32_t slot = builder->oldest, next; slot != NONE; slot = next) {
+        next = builder->slots[slot].newer;
+        if (builder->slots[slot].trail.pid != pid)
+            continue;
+        int rc = close_trail(builder, slot, TRAIL_CUT);
+        if (rc < 0)
+            return rc;
+    }
+    for (size_t i = 0; i < PAST_NAMES; i++)
+        if (builder->past[i].pid == pid)
+            builder->past[i] = (struct key_name){0};
+    return 0;
+}
+
+static int pause_or_resume(struct trail_builder *builder, const struct optrail_event *event)
+{
+    builder->counts.notes++;
+    builder->pauses = true;
+    if (point_rows[event->point].role == ROLE_RESUME)
+        return resume(builder, event->pid);
+    builder->counts.traced_ns += event->arg0 / (event->arg1 ? event->arg1 : 1);
+    return 0;
 }
 
 /* The slot of the op that the thread works for; NONE if it works for none that is still open. */
@@ -292,7 +328,26 @@ static int link_name(struct trail_builder *builder, uint32_t slot,
         return 0;
     }
     struct key_name name = {event->arg0, event->pid, (uint32_t)event->arg1};
+    if (key_table_find(&builder->keys, &name) == slot)
+        return 0;
     return bind_name(builder, slot, &name);
+}
+
+/* The op goes on under another name; another op may begin under its first one. */
+static int move_name(struct trail_builder *builder, uint32_t slot,
+                     const struct optrail_event *event)
+{
+    struct open_trail *open = &builder->slots[slot];
+    for (int i = 0; i < open->name_count; i++) {
+        struct key_name name = open->names[i];
+        if (name.kind != KEY_OP)
+            continue;
+        key_table_remove(&builder->keys, &name, slot);
+        builder->past[key_name_hash(&name) % PAST_NAMES] = name;
+        open->names[i] = open->names[--open->name_count];
+        break;
+    }
+    return link_name(builder, slot, event);
 }
 
 /* When a stamped thing happened. A stamp from the future, or from before anything we would still
@@ -318,6 +373,10 @@ static int apply_role(struct trail_builder *builder, uint32_t slot, enum event_r
     if (rc < 0)
         return rc;
     switch (role) {
+    case ROLE_ANSWER:
+        open->trail.bytes_in = event->arg0;
+        open->trail.bytes_out = event->arg1;
+        /* fall through */
     case ROLE_ENTER:
         stack = thread_table_get(&builder->threads, event->pid, event->tid);
         if (!stack)
@@ -326,7 +385,9 @@ static int apply_role(struct trail_builder *builder, uint32_t slot, enum event_r
         return 0;
     case ROLE_LEAVE:
         stack = thread_table_find(&builder->threads, event->pid, event->tid);
-        if (stack)
+        if (stack && point_rows[event->point].key == KEY_CURRENT)
+            stack->depth = 0;
+        else if (stack)
             thread_stack_remove(stack, reference);
         return 0;
     case ROLE_LINK:
@@ -344,12 +405,19 @@ static int apply_role(struct trail_builder *builder, uint32_t slot, enum event_r
         if (open->open_branches == 0 && open->answered)
             return close_trail(builder, slot, TRAIL_FINISHED);
         return 0;
+    case ROLE_MOVE:
+        return move_name(builder, slot, event);
+    case ROLE_RELEASE:
+        open->open_branches = 0;
+        /* fall through */
     case ROLE_FINISH:
         if (!open->answered) {
             open->answered = true;
             open->trail.finish_ns = event->time_ns;
-            open->trail.bytes_in = event->arg0;
-            open->trail.bytes_out = event->arg1;
+            if (event->arg0 || event->arg1) {
+                open->trail.bytes_in = event->arg0;
+                open->trail.bytes_out = event->arg1;
+            }
         }
         return open->open_branches == 0 ? close_trail(builder, slot, TRAIL_FINISHED) : 0;
     case ROLE_END:
@@ -357,6 +425,14 @@ static int apply_role(struct trail_builder *builder, uint32_t slot, enum event_r
     default:
         return 0;
     }
+}
+
+/* A key that ops only come to by a LINK: under one that none was linked to the daemon does work of
+ * its own, which is no op's. */
+static bool is_of_no_op(enum key_kind kind)
+{
+    return kind == KEY_SEQUENCE || kind == KEY_CONTEXT || kind == KEY_STORE_OP ||
+           kind == KEY_MESSAGE || kind == KEY_SUBOP;
 }
 
 /* Closes what has been open for too long; the list is by start, so only its head is looked at. */
@@ -393,6 +469,8 @@ int trail_builder_event(struct trail_builder *builder, const struct optrail_even
         builder->counts.notes++;
         return 0;
     }
+    if (row->role == ROLE_PAUSE || row->role == ROLE_RESUME)
+        return pause_or_resume(builder, event);
     struct key_name name = {event->key, event->pid, row->key};
     bool keyed = row->key != KEY_CURRENT;
     if (row->role == ROLE_START && keyed)
@@ -400,12 +478,17 @@ int trail_builder_event(struct trail_builder *builder, const struct optrail_even
 
     uint32_t slot = keyed ? key_table_find(&builder->keys, &name) : current_slot(builder, event);
     if (slot == NONE) {
-        /* the memory of an answered op is given back: as it should be */
-        if (row->role == ROLE_END &&
-            key_name_equal(&builder->past[key_name_hash(&name) % PAST_NAMES], &name))
+        /* the memory of an answered op is given back, or a thread leaves what has ended: as it
+         * should be */
+        bool past =
+            keyed && key_name_equal(&builder->past[key_name_hash(&name) % PAST_NAMES], &name);
+        if (((row->role == ROLE_END || row->role == ROLE_RELEASE) && past) ||
+            (row->role == ROLE_LEAVE && !keyed))
             builder->counts.joined++;
+        else if (is_of_no_op(row->key) && !past)
+            builder->counts.notes++;
         else
-            unmatched(builder, &name, keyed);
+            unmatched(builder, &name, keyed, row->role);
         return 0;
     }
     builder->counts.joined++;

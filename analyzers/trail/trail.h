@@ -26,6 +26,7 @@ enum trail_end {
     TRAIL_LOST_EVENTS, /* the tracer lost events while it was open */
     TRAIL_EVICTED,     /* too many trails were open */
     TRAIL_OPEN,        /* the data ended before it did */
+    TRAIL_CUT,         /* the tracer looked away (PAUSE) before it ended */
     TRAIL_END_COUNT
 };
 
@@ -58,7 +59,8 @@ static inline bool trail_passed(const struct trail *trail, enum point point)
     return trail->seen[point / 64] >> (point % 64) & 1;
 }
 
-/* What was done with the events. Every event is in exactly one of the first three. */
+/* What was done with the events. Every event is in exactly one of joined, notes,
+ * unmatched and at_pauses. */
 struct trail_counts {
     uint64_t joined;                 /* events that belong to a trail */
     uint64_t notes;                  /* events that belong to none by design */
@@ -67,8 +69,12 @@ struct trail_counts {
                                         way when tracing began (or its start was lost) */
     uint64_t of_which_after_finish;  /* unmatched, after the op was answered */
     uint64_t ended[TRAIL_END_COUNT]; /* trails by how they ended */
-    uint64_t stamps_refused;         /* stamps from the future or the far past: not believed */
-    uint64_t backwards; /* events older than the newest one seen: their time was kept */
+    uint64_t at_pauses;      /* events of ops whose start was not told because the tracer looks only
+                                for a part of the time (PAUSE, RESUME); not among the unmatched */
+    uint64_t begun_before;   /* ops that were answered, but begun before tracing was */
+    uint64_t traced_ns;      /* for how long starts were told, when there were pauses; else 0 */
+    uint64_t stamps_refused; /* stamps from the future or the far past: not believed */
+    uint64_t backwards;      /* events older than the newest one seen: their time was kept */
 };
 
 struct trail_limits {

@@ -34,6 +34,8 @@ def main():
     report = json.loads((HERE / "stories" / "normal.json").read_text())
     manual = (HERE.parent.parent / "docs" / "report-json.md").read_text()
     documented = set(re.findall(r"^\| `([^`]+)` \|", manual, re.M))
+    # a trace has no rows of `sources`; the tests of attach look at them
+    documented = {key for key in documented if not key.startswith("sources[]")}
     present = set(keys(report))
     for key in sorted(present - documented):
         print(f"not in docs/report-json.md: {key}")

@@ -331,6 +331,37 @@ static void time_goes_backwards_a_little(void **state)
     end(&story);
 }
 
+static void a_pause_cuts_what_is_open_and_loses_nothing(void **state)
+{
+    (void)state;
+    struct story story;
+    begin(&story, NULL);
+    happens_in(&story, 1, 10, POINT_tracer_resume, 1, 0, 0, 0);
+    happens_in(&story, 1, 11, POINT_op_finish, 1, 5, 0, 0); /* had begun before */
+    happens_in(&story, 1, 12, POINT_op_start, 1, 9, 1, 0);
+    happens_in(&story, 1, 13, POINT_op_start, 1, 10, 1, 0);
+    happens_in(&story, 2, 14, POINT_op_start, 1, 9, 1, 0); /* another process: not cut */
+    happens_in(&story, 1, 30, POINT_tracer_pause, 1, 0, 20, 2);
+    happens_in(&story, 1, 31, POINT_op_finish, 1, 9, 0, 0); /* ops that had begun may end */
+    happens_in(&story, 1, 32, POINT_op_finish, 1, 77, 0, 0);
+    happens_in(&story, 1, 90, POINT_tracer_resume, 1, 0, 0, 0);
+    happens_in(&story, 1, 91, POINT_op_finish, 1, 9, 0, 0); /* another op at that address */
+    happens_in(&story, 1, 92, POINT_op_finish, 1, 10, 0, 0);
+    happens_in(&story, 2, 93, POINT_op_finish, 1, 9, 0, 0);
+    assert_int_equal(story.count, 3);
+    assert_int_equal(story.trails[0].trail.end, TRAIL_FINISHED);
+    assert_int_equal(story.trails[1].trail.end, TRAIL_CUT);
+    assert_int_equal(story.trails[1].trail.key, 10);
+    assert_int_equal(story.trails[2].trail.end, TRAIL_FINISHED);
+    assert_int_equal(story.trails[2].trail.pid, 2);
+    const struct trail_counts *counts = trail_builder_counts(story.builder);
+    assert_int_equal(counts->unmatched, 0);
+    assert_int_equal(counts->at_pauses, 4);
+    assert_int_equal(counts->begun_before, 4);
+    assert_int_equal(counts->traced_ns, 10); /* of two processes at a time: half for each */
+    end(&story);
+}
+
 static void every_event_is_counted_once(void **state)
 {
     (void)state;
@@ -353,7 +384,8 @@ static void every_event_is_counted_once(void **state)
     }
     assert_int_equal(trail_builder_end(story.builder), 0);
     const struct trail_counts *counts = trail_builder_counts(story.builder);
-    assert_int_equal(counts->joined + counts->notes + counts->unmatched, events);
+    assert_int_equal(counts->joined + counts->notes + counts->unmatched + counts->at_pauses,
+                     events);
     uint64_t ended = 0;
     for (int i = 0; i < TRAIL_END_COUNT; i++)
         ended += counts->ended[i];
@@ -387,6 +419,7 @@ int main(void)
         cmocka_unit_test(marks_of_all_trails_together_are_bounded),
         cmocka_unit_test(a_thread_that_only_ever_enters),
         cmocka_unit_test(time_goes_backwards_a_little),
+        cmocka_unit_test(a_pause_cuts_what_is_open_and_loses_nothing),
         cmocka_unit_test(every_event_is_counted_once),
         cmocka_unit_test(a_point_beyond_the_catalogue_is_refused),
     };
