@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "err.h"
 #include "interrupt.h"
 #include "report_output.h"
+#include "target_options.h"
 
 static struct report_output output;
 static const char *path;
@@ -49,6 +51,30 @@ static int nothing_found(const struct read_counts *counts, char **traces)
                    traces[0]);
 }
 
+static int stop_at_first(void *context, const struct optrail_event *event)
+{
+    volatile int *stop = context;
+
+    (void)event;
+    *stop = 1;
+    return 0;
+}
+
+/* The path file of the store that the recording names, for the points alone do not tell the stores
+ * of Ceph apart; NULL: all installed ones. What cannot be read is told when it is really read. */
+static const char *recorded_path(char **traces, int count, char *file, size_t size)
+{
+    volatile int stop = 0;
+    const struct event_consumer first = {.context = (void *)&stop, .event = stop_at_first};
+    struct read_counts counts;
+    struct target target = {0};
+
+    reader_run_traces((const char *const *)traces, (size_t)count, &first, &stop, &counts);
+    snprintf(target.kind, sizeof(target.kind), "%s", counts.told.daemon);
+    snprintf(target.store, sizeof(target.store), "%s", counts.told.store);
+    return target_path_file(&target, file, size);
+}
+
 /* Reads and analyses the traces. *report is made also when a part of the data is damaged, which
  * the negative result and its message tell. */
 static int analyse(char **traces, int count, struct analysis *analysis, struct report **report)
@@ -82,11 +108,13 @@ static int run(int argc, char **argv)
     };
     struct analysis *analysis = NULL;
     struct report *report = NULL;
-    char damage[1024];
+    char damage[1024], path_file[PATH_MAX];
     int result = report_output_check(&output);
 
     if (result < 0)
         return result;
+    if (!path)
+        analysis_options.path = recorded_path(argv, argc, path_file, sizeof(path_file));
     result = analysis_new(&analysis_options, &analysis);
     if (result == 0)
         result = analyse(argv, argc, analysis, &report);

@@ -56,6 +56,20 @@ static int store_number(const struct option_row *row, const char *text)
     return 0;
 }
 
+/* What a unit behind the number makes of it; 0: no unit that we know. */
+static double unit_seconds(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
 static int store_seconds(const struct option_row *row, const char *text)
 {
     char *end;
@@ -63,8 +77,9 @@ static int store_seconds(const struct option_row *row, const char *text)
 
     errno = 0;
     value = strtod(text, &end);
-    if (errno || end == text || *end || !isfinite(value))
+    if (errno || end == text || unit_seconds(end) == 0 || !isfinite(value))
         return err_set(EINVAL, "--%s: '%s' is no number of seconds", row->name, text);
+    value *= unit_seconds(end);
     if (value < row->minimum || value > row->maximum)
         return err_set(EINVAL, "--%s: %g is not between %g and %g seconds", row->name, value,
                        row->minimum, row->maximum);

@@ -18,7 +18,7 @@ enum option_type {
     OPTION_FLAG,    /* bool */
     OPTION_STRING,  /* const char *, weak: into argv */
     OPTION_NUMBER,  /* int64_t, between `minimum` and `maximum` */
-    OPTION_SECONDS, /* double, between `minimum` and `maximum` */
+    OPTION_SECONDS, /* double, between `minimum` and `maximum`: 0.05, 50ms, 2s */
     OPTION_WORDS,   /* struct option_words: given several times, or with commas, or both */
 };
 

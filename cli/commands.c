@@ -5,8 +5,8 @@
 
 /* Each verb stands in its file cmd_NAME.c. Those with an #ifdef are there only when the build has
  * what they need (cli/CMakeLists.txt). */
-extern const struct command command_list, command_attach, command_report, command_paths,
-    command_points, command_bench, command_help;
+extern const struct command command_list, command_attach, command_record, command_report,
+    command_paths, command_points, command_bench, command_help;
 
 const struct command *const commands[] = {
 #ifdef OPTRAIL_HAVE_LIST
@@ -14,6 +14,9 @@ const struct command *const commands[] = {
 #endif
 #ifdef OPTRAIL_HAVE_ATTACH
     &command_attach,
+#endif
+#ifdef OPTRAIL_HAVE_RECORD
+    &command_record,
 #endif
     &command_report, &command_paths, &command_points,
 #ifdef OPTRAIL_HAVE_BENCH
@@ -30,7 +33,7 @@ const struct command *verb_by_name(const char *name)
     return NULL;
 }
 
-static const char summary[] = "where does each operation of a storage daemon spend its time";
+static const char summary[] = "where each operation of a storage daemon spends its time";
 
 void verbs_usage(FILE *out)
 {

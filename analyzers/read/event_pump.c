@@ -12,6 +12,7 @@
 #include "err.h"
 #include "event_decoder.h"
 #include "message_time.h"
+#include "trace_facts.h"
 
 /* About how many messages one call of event_pump_consume delivers at most: between calls
  * babeltrace2 looks whether it was interrupted. */
@@ -234,6 +235,7 @@ static bool begin_stream(struct event_pump *pump, struct input *input, const bt_
                   "another boot of this one): report on it by itself");
         return false;
     }
+    trace_facts_read(bt_stream_borrow_trace_const(stream), &pump->counts.told);
     if (!pump->counts.tracer[0])
         pump->counts.tracer = tracer;
     else if (strcmp(pump->counts.tracer, tracer) != 0)

@@ -24,6 +24,28 @@ struct event_consumer {
     int (*lost)(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns);
 };
 
+enum { READ_TOLD_COUNTS = 32, READ_TOLD_NOTES = 8 };
+
+/* What the traces say of themselves: entries of their environments that `optrail record` wrote. Of
+ * several recordings the counts are summed, and ids joined with commas; of several snapshots of one
+ * recording the largest count is taken, for they count on. */
+struct read_told {
+    bool recorded;      /* at least one trace was recorded by optrail */
+    char recording[48]; /* which run of it made the newest one */
+    char daemon[32];    /* "" where not told; "several" where they differ; likewise below */
+    char version[32];
+    char store[32];
+    char id[64];
+    size_t unfinished; /* traces whose recording did not come to its end */
+    size_t count_count;
+    struct {
+        char name[40];
+        uint64_t value;
+    } counts[READ_TOLD_COUNTS];
+    size_t note_count;
+    char notes[READ_TOLD_NOTES][600];
+};
+
 /* What a run of the reader saw. */
 struct read_counts {
     uint64_t events;       /* ours, delivered */
@@ -40,6 +62,7 @@ struct read_counts {
     bool several_pids;      /* they come from several */
     size_t damaged;         /* traces or streams that could not be read to their end */
     const char *tracer;     /* "lttng", "bpf", "ctf" (another tracer), "mixed"; static */
+    struct read_told told;
 };
 
 /* Reads the CTF traces below each of the `count` directories (as many traces as lie in them,

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace_facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *text_of(const bt_trace *trace, const char *name)
+{
+    const bt_value *value = bt_trace_borrow_environment_entry_value_by_name_const(trace, name);
+
+    return value && bt_value_get_type(value) == BT_VALUE_TYPE_STRING ? bt_value_string_get(value)
+                                                                     : "";
+}
+
+/* The first trace's, or `otherwise` when this one's is another. */
+static void agree(char *field, size_t size, const char *text, bool first, const char *otherwise)
+{
+    if (first)
+        snprintf(field, size, "%s", text);
+    else if (strcmp(field, text) != 0)
+        snprintf(field, size, "%s", otherwise);
+}
+
+static void add_count(struct read_told *told, const char *name, uint64_t value, bool same)
+{
+    for (size_t i = 0; i < told->count_count; i++) {
+        uint64_t *sum = &told->counts[i].value;
+        if (strcmp(told->counts[i].name, name) != 0)
+            continue;
+        if (!same)
+            *sum += value;
+        else if (value > *sum)
+            *sum = value;
+        return;
+    }
+    if (told->count_count == READ_TOLD_COUNTS)
+        return; /* more names than optrail has */
+    snprintf(told->counts[told->count_count].name, sizeof(told->counts[0].name), "%s", name);
+    told->counts[told->count_count++].value = value;
+}
+
+static void add_note(struct read_told *told, const char *text)
+{
+    for (size_t i = 0; i < told->note_count; i++)
+        if (strncmp(told->notes[i], text, sizeof(told->notes[i]) - 1) == 0)
+            return;
+    if (told->note_count < READ_TOLD_NOTES)
+        snprintf(told->notes[told->note_count++], sizeof(told->notes[0]), "%s", text);
+    else
+        snprintf(told->notes[READ_TOLD_NOTES - 1], sizeof(told->notes[0]),
+                 "There are more notes than fit here: `babeltrace2 -c sink.text.details TRACE` "
+                 "shows all.");
+}
+
+/* "0,1" */
+static void add_id(struct read_told *told, const char *id)
+{
+    size_t used = strlen(told->id), length = strlen(id);
+
+    for (const char *at = told->id; (at = strstr(at, id)) != NULL; at++)
+        if ((at == told->id || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return;
+    snprintf(told->id + used, sizeof(told->id) - used, "%s%s", used ? "," : "", id);
+}
+
+void trace_facts_read(const bt_trace *trace, struct read_told *told)
+{
+    const bt_value *complete =
+        bt_trace_borrow_environment_entry_value_by_name_const(trace, "complete");
+    uint64_t count = bt_trace_get_environment_entry_count(trace);
+    bool first = !told->recorded;
+    const char *id = text_of(trace, "daemon_id");
+    bool same;
+
+    /* without it, it is none of `optrail record`: of another version, or a test's */
+    if (strcmp(text_of(trace, "tracer_name"), "optrail") != 0 || !*text_of(trace, "daemon"))
+        return;
+    told->recorded = true;
+    agree(told->daemon, sizeof(told->daemon), text_of(trace, "daemon"), first, "several");
+    agree(told->version, sizeof(told->version), text_of(trace, "daemon_version"), first, "several");
+    agree(told->store, sizeof(told->store), text_of(trace, "store"), first, "several");
+    if (*id)
+        add_id(told, id);
+    same = !first && strcmp(told->recording, text_of(trace, "recording")) == 0;
+    snprintf(told->recording, sizeof(told->recording), "%s", text_of(trace, "recording"));
+    told->unfinished += complete == NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name;
+        const bt_value *value;
+        bt_trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
+        if (strncmp(name, "count_", 6) == 0 &&
+            bt_value_get_type(value) == BT_VALUE_TYPE_SIGNED_INTEGER)
+            add_count(told, name + 6, (uint64_t)bt_value_integer_signed_get(value), same);
+        if (strncmp(name, "note_", 5) == 0 && bt_value_get_type(value) == BT_VALUE_TYPE_STRING)
+            add_note(told, bt_value_string_get(value));
+    }
+}

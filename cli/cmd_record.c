@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "command.h"
+#include "err.h"
+#include "record.h"
+
+static struct record_options record = {.snapshots = 10, .memory_mib = 256, .rate = 1000000};
+
+static const struct option_row options[] = {
+    TARGET_OPTION_ROWS(record.targets),
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_STRING,
+     .argument = "TRACE",
+     .value = &record.trace,
+     .text = "the directory that is made for the trace"},
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .value = &record.force,
+     .text = "replace a recording that is there already"},
+    {.name = "duration",
+     .letter = 'd',
+     .type = OPTION_SECONDS,
+     .argument = "SECONDS",
+     .value = &record.seconds,
+     .minimum = 0.1,
+     .maximum = 86400,
+     .text = "record for so long (without it: until Ctrl-C)"},
+    {.name = "snapshot",
+     .type = OPTION_SECONDS,
+     .argument = "SECONDS",
+     .value = &record.snapshot,
+     .minimum = 0.1,
+     .maximum = 3600,
+     .text = "a flight recorder: keep the last seconds in memory, and write them into "
+             "TRACE/snapshot-N at SIGUSR1, when an op is too slow, or at the end"},
+    {.name = "slower-than",
+     .type = OPTION_SECONDS,
+     .argument = "SECONDS",
+     .value = &record.slower_than,
+     .minimum = 0.000001,
+     .maximum = 3600,
+     .text = "with --snapshot: write one when an op took longer than this, and none at the end "
+             "unless it is due (0.05, 50ms)"},
+    {.name = "snapshots",
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .value = &record.snapshots,
+     .minimum = 1,
+     .maximum = 10000,
+     .text = "at most so many snapshots (without it: 10)"},
+    {.name = "snapshot-memory",
+     .type = OPTION_NUMBER,
+     .argument = "MIB",
+     .value = &record.memory_mib,
+     .minimum = 1,
+     .maximum = 65536,
+     .text = "memory for them at most, a daemon (without it: 256)"},
+    {.name = "report",
+     .type = OPTION_FLAG,
+     .value = &record.report,
+     .text = "print the report of what was recorded"},
+    {.name = "json",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &record.output.json,
+     .text = "write that report as JSON to FILE"},
+    {.name = "path",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &record.path,
+     .text = "take the report's stages from this path file, or from the files of this directory"},
+    {.name = "allow-slow",
+     .type = OPTION_FLAG,
+     .value = &record.allow_slow,
+     .text = "also probe where the kernel must single-step: some 20 microseconds a hit"},
+#ifdef OPTRAIL_HAVE_RECORD_LTTNG
+    {.name = "lttng",
+     .type = OPTION_FLAG,
+     .value = &record.lttng,
+     .text = "by LTTng, from all daemons that are built with optrail's probes"},
+    {.name = "session",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .value = &record.session,
+     .text = "with --lttng: the name of the session (without it: optrail-PID)"},
+    {.name = "url",
+     .type = OPTION_STRING,
+     .argument = "net://HOST",
+     .value = &record.url,
+     .text = "with --lttng: send the trace to the relay daemon there, in place of -o"},
+    {.name = "rate",
+     .type = OPTION_NUMBER,
+     .argument = "EVENTS",
+     .value = &record.rate,
+     .minimum = 1,
+     .maximum = 1000000000,
+     .text = "with --lttng: events a second to be borne, all CPUs together: it sizes the buffers "
+             "(without it: a million)"},
+#endif
+    {0},
+};
+
+/* Options that do not go together. */
+static int check(void)
+{
+    if (record.slower_than > 0 && record.snapshot <= 0)
+        return err_set(EINVAL, "--slower-than needs --snapshot SECONDS: how much to keep");
+    if (record.lttng && (record.targets.pids.count > 0 || record.targets.osds.count > 0))
+        return err_set(EINVAL, "--lttng records all daemons with probes: leave out -p and --osd");
+    if (!record.lttng && (record.session || record.url))
+        return err_set(EINVAL, "--session and --url are for --lttng");
+    if (record.trace && record.url)
+        return err_set(EINVAL, "either -o TRACE or --url, not both");
+    if (!record.trace && !record.url)
+        return err_set(EINVAL, "say where to: -o TRACE");
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    int result = check();
+
+    if (result < 0)
+        return result;
+    /* the report goes to standard output only when it was asked for */
+    if (!record.report && record.output.json) {
+        record.output.file = "/dev/null";
+    }
+#ifdef OPTRAIL_HAVE_RECORD_LTTNG
+    if (record.lttng)
+        return record_lttng(&record);
+#endif
+    return record_bpf(&record);
+}
+
+extern const struct command command_record;
+const struct command command_record = {
+    .name = "record",
+    .arguments = "",
+    .summary = "write the events of running daemons as a CTF trace",
+    .text =
+        "Probes running storage daemons as `optrail attach` does, and writes their events into a "
+        "CTF trace, for `optrail report`, babeltrace2 or Trace Compass. The trace knows the "
+        "daemon, "
+        "its store, and what was lost or left out, so that the report on it says what a live one "
+        "would have said. Several daemons get a directory each within TRACE.\n\n"
+        "With --lttng an LTTng session records daemons that are built with optrail's probes, at a "
+        "tenth of the cost of a breakpoint. A session daemon that runs is used; if none does, one "
+        "is started for as long as the recording lasts.\n\n"
+        "With --snapshot nothing is written until there is a reason to: SIGUSR1, an op that was "
+        "too slow, or the end. No event is in two snapshots.\n\n"
+        "Ctrl-C ends the recording and keeps it. When the disk is full, what was written is kept "
+        "and can be read, and the exit status is 1; so is what a killed recorder left, but for its "
+        "last second.",
+    .examples = "optrail record --osd 0 -d 10 -o trace\tten seconds of osd.0\n"
+                "optrail report trace\twhere the time went\n"
+                "optrail record --all --snapshot 5 --slower-than 200ms -o slow\tthe five seconds "
+                "around each op that took longer than 200 ms\n"
+                "optrail record --lttng -d 10 -o trace\tby LTTng, from daemons with probes",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_RECORD_H
+#define OPTRAIL_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report_output.h"
+#include "target_options.h"
+
+/* What `optrail record` was asked for; 0 and NULL: not given. */
+struct record_options {
+    struct target_options targets;
+    double seconds;
+    const char *trace; /* the directory */
+    bool force;
+    bool allow_slow;
+    const char *path;
+
+    bool report;                 /* print one of what was recorded */
+    struct report_output output; /* only its `json` and `format` are options here */
+
+    double snapshot; /* a flight recorder: seconds to keep */
+    double slower_than;
+    int64_t snapshots; /* at most */
+    int64_t memory_mib;
+
+    bool lttng;
+    const char *session;
+    const char *url;
+    int64_t rate; /* events a second, for the size of LTTng's buffers */
+};
+
+/* Records; 0 or a negative errno with the message. */
+int record_bpf(const struct record_options *options);
+int record_lttng(const struct record_options *options);
+
+#endif

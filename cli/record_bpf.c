@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis.h"
+#include "err.h"
+#include "event_observer.h"
+#include "flight_recorder.h"
+#include "interrupt.h"
+#include "live_facts.h"
+#include "live_source.h"
+#include "record.h"
+#include "record_signals.h"
+#include "slow_watch.h"
+#include "trace_directory.h"
+#include "trace_writer.h"
+#include "tracer.h"
+
+/* One daemon that is recorded. */
+struct recording {
+    const struct record_options *options;
+    struct target target;
+    char name[96]; /* "osd.0" */
+    char directory[PATH_MAX];
+    struct probe_map *map;
+    struct tracer *tracer;
+    struct live_facts facts, ending;
+    struct analysis *analysis; /* NULL: no report is wanted */
+    struct read_counts counts;
+    struct slow_watch slow;
+    uint64_t slow_seen;
+    unsigned asked_seen;
+    struct flight_recorder_counts snapshots;
+    pthread_t thread;
+    int result;
+    char message[512];
+};
+
+/* What passes on its way to the trace: for the report, and for the ops that are too slow. */
+static int see_event(void *context, const struct optrail_event *event)
+{
+    struct recording *recording = context;
+    struct read_counts *counts = &recording->counts;
+    int result = 0;
+
+    if (counts->events++ == 0) {
+        counts->begin_ns = event->time_ns;
+        counts->pid = event->pid;
+    }
+    counts->end_ns = event->time_ns;
+    if (recording->analysis) {
+        const struct event_consumer *consumer = analysis_consumer(recording->analysis);
+        result = consumer->event(consumer->context, event);
+    }
+    if (result == 0 && recording->slow.builder)
+        result = slow_watch_event(&recording->slow, event);
+    return result;
+}
+
+static int see_loss(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct recording *recording = context;
+    const struct event_consumer *consumer =
+        recording->analysis ? analysis_consumer(recording->analysis) : NULL;
+
+    recording->counts.lost += count;
+    return consumer ? consumer->lost(consumer->context, count, begin_ns, end_ns) : 0;
+}
+
+/* What the tracer has counted by now, as facts. */
+static const struct event_fact *ending_facts(void *context)
+{
+    struct recording *recording = context;
+    struct report *report = NULL;
+    int result = report_new(&report);
+
+    live_facts_free(&recording->ending);
+    if (result == 0)
+        result = live_source_describe(report, &recording->target, recording->tracer);
+    if (result == 0)
+        result = live_facts_end(&recording->ending, report);
+    report_free(report);
+    return result == 0 ? recording->ending.facts : NULL;
+}
+
+static const char *snapshot_wanted(void *context)
+{
+    struct recording *recording = context;
+    unsigned asked = record_signals_count();
+
+    if (asked != recording->asked_seen) {
+        recording->asked_seen = asked;
+        return "signal";
+    }
+    if (recording->slow.slow != recording->slow_seen) {
+        recording->slow_seen = recording->slow.slow;
+        return "slow op";
+    }
+    return NULL;
+}
+
+static void snapshot_written(void *context, const char *directory, const char *reason,
+                             uint64_t events)
+{
+    (void)context;
+    fprintf(stderr, "optrail: %s: %" PRIu64 " events (%s)\n", directory, events, reason);
+}
+
+static int record_snapshots(struct recording *recording, struct event_feed *feed,
+                            const struct event_observer *observer,
+                            const struct trace_ending *ending)
+{
+    const struct record_options *options = recording->options;
+    const struct flight_recorder_options flight = {
+        .directory = recording->directory,
+        .seconds = options->snapshot,
+        .bytes = (size_t)options->memory_mib << 20,
+        .limit = (unsigned)options->snapshots,
+        .at_end = options->slower_than <= 0,
+        .observer = observer,
+        .ending = ending,
+        .context = recording,
+        .wanted = snapshot_wanted,
+        .written = snapshot_written,
+    };
+
+    return flight_recorder_run(feed, &flight, &recording->snapshots);
+}
+
+/* Until the tracer's events end. */
+static void *record(void *context)
+{
+    struct recording *recording = context;
+    const struct event_observer observer = {
+        .context = recording, .event = see_event, .lost = see_loss};
+    const struct trace_ending ending = {.context = recording, .facts = ending_facts};
+    struct event_feed feed = *tracer_feed(recording->tracer);
+    struct observed_feed observed;
+
+    feed.facts = recording->facts.facts;
+    if (recording->options->snapshot > 0) {
+        recording->result = record_snapshots(recording, &feed, &observer, &ending);
+    } else {
+        observed_feed_init(&observed, &feed, &observer);
+        recording->result = trace_write(&observed.feed, recording->directory, &ending);
+    }
+    if (recording->result < 0)
+        snprintf(recording->message, sizeof(recording->message), "%s", err_message());
+    /* a full disk must not keep the daemon probed until the time is up */
+    tracer_stop(recording->tracer);
+    return NULL;
+}
+
+static int prepare(struct recording *recording, const struct tracer_options *tracing,
+                   const char *id)
+{
+    const struct record_options *options = recording->options;
+    char path_file[PATH_MAX];
+    bool exact;
+    const struct analysis_options analysing = {
+        .path = options->path ? options->path
+                              : target_path_file(&recording->target, path_file, sizeof(path_file))};
+    int result = live_source_map(&recording->target, &recording->map, &exact);
+
+    target_short_name(&recording->target, recording->name, sizeof(recording->name));
+    for (char *space = recording->name; (space = strchr(space, ' ')) != NULL;)
+        *space = '.';
+    snprintf(recording->directory, sizeof(recording->directory), "%s/%s", options->trace,
+             recording->name);
+    recording->asked_seen = record_signals_count();
+    recording->counts.tracer = "bpf";
+    if (result == 0 && (options->report || options->output.json))
+        result = analysis_new(&analysing, &recording->analysis);
+    if (result == 0 && options->slower_than > 0)
+        result = slow_watch_init(&recording->slow, options->slower_than);
+    if (result == 0)
+        result = live_facts_begin(&recording->facts, &recording->target,
+                                  recording->map ? recording->map->version : NULL, id);
+    /* a trace's own directory is made by babeltrace2 */
+    if (result == 0 && options->snapshot > 0)
+        result = trace_directory_add(recording->directory);
+    if (result == 0)
+        result = tracer_open(&recording->target, recording->map, tracing, &recording->tracer);
+    if (result == 0)
+        live_source_announce(&recording->target, recording->tracer, exact,
+                             recording->map ? recording->map->version : "");
+    return result;
+}
+
+static void release(struct recording *recording)
+{
+    tracer_close(recording->tracer);
+    probe_map_free(recording->map);
+    analysis_free(recording->analysis);
+    slow_watch_free(&recording->slow);
+    live_facts_free(&recording->facts);
+    live_facts_free(&recording->ending);
+}
+
+/* One line on standard error. */
+static void summarise(const struct recording *recording)
+{
+    if (tracer_target_exited(recording->tracer))
+        fprintf(stderr, "optrail: %s has ended: the trace has what there was\n", recording->name);
+    if (recording->options->snapshot > 0 && recording->snapshots.snapshots == 0)
+        fprintf(stderr, "optrail: %s: %" PRIu64 " events seen; no snapshot was asked for\n",
+                recording->name, recording->counts.events);
+    else if (recording->options->snapshot <= 0)
+        fprintf(stderr, "optrail: %s: %" PRIu64 " events recorded, %" PRIu64 " lost\n",
+                recording->directory, recording->counts.events, recording->counts.lost);
+    if (recording->snapshots.refused > 0)
+        fprintf(stderr,
+                "optrail: %s: %" PRIu64 " more snapshots were asked for: --snapshots allows %u\n",
+                recording->name, recording->snapshots.refused, recording->snapshots.snapshots);
+    if (recording->snapshots.shortened > 0)
+        fprintf(stderr,
+                "optrail: %s: %" PRIu64 " snapshots are shorter than %g s: --snapshot-memory\n",
+                recording->name, recording->snapshots.shortened, recording->options->snapshot);
+}
+
+static int report_on(struct recording *recording)
+{
+    struct report *report = NULL;
+    int result;
+
+    if (!recording->analysis)
+        return 0;
+    result = analysis_report(recording->analysis, &recording->counts,
+                             recording->result < 0 ? recording->message : NULL, &report);
+    if (result == 0)
+        result = live_source_describe(report, &recording->target, recording->tracer);
+    if (result == 0)
+        result = report_output_write(&recording->options->output, report);
+    report_free(report);
+    return result;
+}
+
+static int run_all(struct recording *recordings, size_t count)
+{
+    size_t started = 0;
+    int result = 0;
+
+    for (; result == 0 && started < count; started += result == 0) {
+        int error = pthread_create(&recordings[started].thread, NULL, record, &recordings[started]);
+        if (error)
+            result = err_set(error, "cannot start a thread: %s", strerror(error));
+    }
+    if (result < 0)
+        for (size_t i = 0; i < started; i++)
+            tracer_stop(recordings[i].tracer);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(recordings[i].thread, NULL);
+    return result;
+}
+
+static int record_targets(const struct record_options *options, const struct target *targets,
+                          size_t count)
+{
+    const struct tracer_options tracing = {.allow_slow = options->allow_slow,
+                                           .seconds = options->seconds,
+                                           .stop = interrupt_install()};
+    struct recording *recordings = calloc(count, sizeof(*recordings));
+    struct timespec now;
+    char id[48];
+    int result =
+        recordings ? trace_directory_make(options->trace, options->force) : err_no_memory();
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(id, sizeof(id), "%" PRIx64 "-%d",
+             (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, getpid());
+    record_signals_install();
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        recordings[i].options = options;
+        recordings[i].target = targets[i];
+        result = prepare(&recordings[i], &tracing, id);
+    }
+    if (result == 0)
+        result = run_all(recordings, count);
+    for (size_t i = 0; recordings && result == 0 && i < count; i++) {
+        summarise(&recordings[i]);
+        result = report_on(&recordings[i]);
+    }
+    for (size_t i = 0; recordings && i < count; i++) {
+        if (result == 0 && recordings[i].result < 0)
+            result = err_set(-recordings[i].result, "%s", recordings[i].message);
+        release(&recordings[i]);
+    }
+    free(recordings);
+    return result;
+}
+
+int record_bpf(const struct record_options *options)
+{
+    struct target *targets = NULL;
+    size_t count = 0;
+    struct tracer *none;
+    int result;
+
+    if (!tracer_supported())
+        return tracer_open(NULL, NULL, NULL, &none); /* it says what is missing */
+    result = target_options_choose(&options->targets, &targets, &count);
+    if (result < 0)
+        return result;
+    if (count > 1 && (options->report || options->output.json))
+        result = err_set(ENOTSUP, "--report and --json are for one daemon: report on %s afterwards",
+                         options->trace);
+    if (result == 0)
+        result = record_targets(options, targets, count);
+    free(targets);
+    /* wrong use was ruled out: from here on it is the system's */
+    return result == -EINVAL ? -EBADMSG : result;
+}
