@@ -119,7 +119,7 @@ static void help(const struct screen *screen, struct page *page)
     page_line(page, STYLE_BOLD "Keys" STYLE_PLAIN);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         page_line(page, "  %-18s %s", keys[i].key, keys[i].text);
-    page_line(page, " ");
+    page_line(page, "%s", "");
     page_line(page, STYLE_BOLD "What is shown" STYLE_PLAIN);
     page_line(page, "  share    part of these ops' time that the stage took");
     page_line(page, "  p50 p99  of the stage's time, over the ops that passed it");
@@ -149,7 +149,7 @@ static void foot(const struct screen *screen, struct page *page)
 
     screen_losses(screen->whole, text, sizeof(text));
     while (page_left(page) > 2)
-        page_line(page, " ");
+        page_line(page, "%s", "");
     page_line(page, "%s", text);
     if (screen->view.message) {
         escape_for_terminal(screen->view.message, message, sizeof(message));

@@ -73,6 +73,15 @@ static void put_character(const struct page *page, const char *text, size_t leng
     fputc('?', page->out);
 }
 
+/* Those at the end are of no use to anybody. */
+static void drop_blanks(char *line)
+{
+    size_t length = strlen(line);
+
+    while (length > 0 && line[length - 1] == ' ')
+        line[--length] = '\0';
+}
+
 void page_line(struct page *page, const char *format, ...)
 {
     char line[PAGE_LINE];
@@ -85,6 +94,7 @@ void page_line(struct page *page, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    drop_blanks(line);
     for (const char *at = line; *at;) {
         const char *style = style_of(*at);
         size_t length = character_length(at);

@@ -273,7 +273,7 @@ void screen_losses(const struct report *report, char *text, size_t size)
 
     for (size_t i = 0; i < report->counts.incomplete_count; i++) {
         char name[96];
-        snprintf(name, sizeof(name), "ops %.64s", report->counts.incomplete[i].name);
+        snprintf(name, sizeof(name), "ops (%.64s)", report->counts.incomplete[i].name);
         used = append_count(text, size, used, report->counts.incomplete[i].value, name);
     }
     used = append_count(text, size, used, report->counts.unmatched_events, "events of no op");

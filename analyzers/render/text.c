@@ -12,6 +12,8 @@
 
 #define DEFAULT_WIDTH  100
 #define SMALLEST_WIDTH 60
+/* A blank at which no line is broken; escaped text has no such character. */
+#define GLUE '\1'
 /* Clients that are listed one by one. */
 #define SHOWN_CLIENTS 10
 
@@ -42,12 +44,17 @@ void text_paragraph(FILE *out, int indent, int width, const char *text)
     if (!escaped)
         return;
     escape_for_terminal(text, escaped, size);
+    /* "1 %" stays together */
+    for (char *percent = escaped; (percent = strstr(percent, " %")); percent += 2)
+        *percent = GLUE;
     for (char *word = strtok_r(escaped, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         size_t columns = text_columns(word);
         if (used > 0 && used + 1 + columns > room) {
             fputc('\n', out);
             used = 0;
         }
+        for (char *glue = word; (glue = strchr(glue, GLUE)); glue++)
+            *glue = ' ';
         fprintf(out, "%*s%s", used ? 1 : indent, "", word);
         used += columns + (used > 0);
     }
@@ -199,7 +206,7 @@ static const struct {
 } meanings[] = {
     {"timeout", "open for too long"},
     {"key_reused", "whose key another op got before they finished"},
-    {"key_ended", "given up without an answer"},
+    {"key_ended", "ended without a reply seen"},
     {"lost_events", "during which events were lost"},
     {"evicted", "too many at once"},
     {"open", "still open at the end"},

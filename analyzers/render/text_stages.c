@@ -9,7 +9,7 @@
 
 #define SMALLEST_NAME 16
 #define LARGEST_NAME  34
-#define BAR           20 /* columns that stand for 100 % */
+#define LARGEST_BAR   20 /* columns that stand for 100 %, where there is room */
 
 /* The columns of the stage table, in order. */
 enum column {
@@ -24,11 +24,11 @@ enum column {
 
 static const struct {
     const char *title;
-    size_t width; /* 0: found from the names */
+    size_t width; /* 0: found from the names, or from the room that is left */
     bool right;
 } columns[] = {
     [COLUMN_NAME] = {"stage", 0, false},       [COLUMN_KIND] = {"kind", 10, false},
-    [COLUMN_SHARE] = {"share", 7, true},       [COLUMN_BAR] = {"", BAR + 3, false},
+    [COLUMN_SHARE] = {"share", 7, true},       [COLUMN_BAR] = {"", 0, false},
     [COLUMN_P50] = {"p50", 9, true},           [COLUMN_P99] = {"p99", 10, true},
     [COLUMN_TAIL] = {"slowest 1 %", 13, true},
 };
@@ -38,7 +38,28 @@ struct line {
     char cells[COLUMN_TAIL + 1][TEXT_NAME];
 };
 
-static void print_line(FILE *out, const struct line *line, size_t name_width)
+/* The widths that depend on names and page. */
+struct layout {
+    size_t name;
+    size_t bar;
+};
+
+static struct layout lay_out(size_t longest_name, int width)
+{
+    struct layout layout = {.name = longest_name + 2, .bar = 0};
+    size_t taken = 2 + layout.name;
+
+    for (size_t i = 0; i <= COLUMN_TAIL; i++)
+        taken += columns[i].width;
+    /* two blanks before it and one behind */
+    if (taken + 3 < (size_t)width)
+        layout.bar = (size_t)width - taken - 3;
+    if (layout.bar > LARGEST_BAR)
+        layout.bar = LARGEST_BAR;
+    return layout;
+}
+
+static void print_line(FILE *out, const struct line *line, const struct layout *layout)
 {
     size_t last = COLUMN_TAIL;
 
@@ -46,7 +67,11 @@ static void print_line(FILE *out, const struct line *line, size_t name_width)
         last--;
     fputs("  ", out);
     for (size_t i = 0; i <= last; i++) {
-        size_t width = columns[i].width ? columns[i].width : name_width + 2;
+        size_t width = columns[i].width;
+        if (i == COLUMN_NAME)
+            width = layout->name;
+        else if (i == COLUMN_BAR)
+            width = layout->bar ? layout->bar + 3 : 0;
         size_t used = text_columns(line->cells[i]);
         /* no blanks at a line's end */
         if (i == last && !columns[i].right)
@@ -57,16 +82,19 @@ static void print_line(FILE *out, const struct line *line, size_t name_width)
 }
 
 /* A bar of eighths of a column. What is not quite nothing is seen. */
-static void bar(double share, char *out, size_t size)
+static void bar(double share, const struct layout *layout, char *out, size_t size)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    long count = lround(share * BAR * 8);
+    long full = 8 * (long)layout->bar, count = lround(share * (double)full);
 
     out[0] = '\0';
+    if (full == 0)
+        return;
+    snprintf(out, size, "  ");
     if (count < 1 && share > 0)
         count = 1;
-    if (count > 8L * BAR)
-        count = 8L * BAR;
+    if (count > full)
+        count = full;
     for (long i = 0; i < count / 8; i++)
         strncat(out, "█", size - strlen(out) - 1);
     strncat(out, eighths[count % 8], size - strlen(out) - 1);
@@ -113,28 +141,29 @@ static void heading(FILE *out, const struct report *report, const struct report_
     const struct {
         const char *name;
         uint64_t ns;
-    } figures[] = {{"p50", op->latency.p50},
+    } figures[] = {{"mean", (uint64_t)(op->latency.mean + 0.5)},
+                   {"p50", op->latency.p50},
                    {"p99", op->latency.p99},
                    {"p99.9", op->latency.p999},
                    {"max", op->latency.max}};
     size_t left = text_columns(text);
     used += (size_t)snprintf(text + used, sizeof(text) - used, "%*s",
-                             left < 30 ? (int)(30 - left) : 3, "");
-    for (size_t i = 0; i < 4; i++)
+                             left < 28 ? (int)(28 - left) : 3, "");
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         used +=
             (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? "   " : "",
                              figures[i].name, unit_duration(figures[i].ns, number, sizeof(number)));
     fprintf(out, "\n%s\n", text);
 }
 
-static void stage_line(struct line *line, const struct report_stage *stage)
+static void stage_line(struct line *line, const struct report_stage *stage,
+                       const struct layout *layout)
 {
     memset(line, 0, sizeof(*line));
     fit_name(stage->name, line->cells[COLUMN_NAME], TEXT_NAME);
     escape_for_terminal(stage->kind, line->cells[COLUMN_KIND], TEXT_NAME);
     percent(stage->share, line->cells[COLUMN_SHARE], TEXT_NAME);
-    memcpy(line->cells[COLUMN_BAR], "  ", 3);
-    bar(stage->share, line->cells[COLUMN_BAR] + 2, TEXT_NAME - 2);
+    bar(stage->share, layout, line->cells[COLUMN_BAR], TEXT_NAME);
     unit_duration(stage->latency.p50, line->cells[COLUMN_P50], TEXT_NAME);
     unit_duration(stage->latency.p99, line->cells[COLUMN_P99], TEXT_NAME);
     percent(stage->tail_share, line->cells[COLUMN_TAIL], TEXT_NAME);
@@ -160,7 +189,7 @@ static void beside(FILE *out, const struct report_op *op, int width)
 void text_op(FILE *out, const struct report *report, const struct report_op *op, int width)
 {
     struct line line = {0};
-    size_t name_width = SMALLEST_NAME;
+    size_t longest = SMALLEST_NAME;
 
     heading(out, report, op);
     if (op->stage_count == 0)
@@ -170,24 +199,24 @@ void text_op(FILE *out, const struct report *report, const struct report_op *op,
             continue;
         fit_name(op->stages[i].name, line.cells[0], TEXT_NAME);
         size_t used = text_columns(line.cells[0]);
-        name_width = used > name_width ? used : name_width;
+        longest = used > longest ? used : longest;
     }
+    struct layout layout = lay_out(longest, width);
     for (size_t i = 0; i <= COLUMN_TAIL; i++)
         snprintf(line.cells[i], TEXT_NAME, "%s", columns[i].title);
-    print_line(out, &line, name_width);
+    print_line(out, &line, &layout);
     /* a stage of the path that no op of this type passed has nothing to say */
     for (size_t i = 0; i < op->stage_count; i++) {
         if (op->stages[i].count == 0)
             continue;
-        stage_line(&line, &op->stages[i]);
-        print_line(out, &line, name_width);
+        stage_line(&line, &op->stages[i], &layout);
+        print_line(out, &line, &layout);
     }
     memset(&line, 0, sizeof(line));
     strcpy(line.cells[COLUMN_NAME], "unattributed");
     percent(op->unattributed_share, line.cells[COLUMN_SHARE], TEXT_NAME);
-    memcpy(line.cells[COLUMN_BAR], "  ", 3);
-    bar(op->unattributed_share, line.cells[COLUMN_BAR] + 2, TEXT_NAME - 2);
+    bar(op->unattributed_share, &layout, line.cells[COLUMN_BAR], TEXT_NAME);
     percent(op->unattributed_tail_share, line.cells[COLUMN_TAIL], TEXT_NAME);
-    print_line(out, &line, name_width);
+    print_line(out, &line, &layout);
     beside(out, op, width);
 }
