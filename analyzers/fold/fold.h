@@ -35,6 +35,7 @@ extern const struct fold_class *const fold_classes[];
 extern const struct fold_class fold_stages;    /* ops and their stages */
 extern const struct fold_class fold_clients;   /* ops by client */
 extern const struct fold_class fold_exemplars; /* the slowest ops, one by one */
+extern const struct fold_class fold_peers;     /* the peers that got copies of ops */
 extern const struct fold_class fold_verdict;   /* reads the report's rows and says what they mean:
                                                   the last one in the list */
 

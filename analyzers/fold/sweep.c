@@ -73,7 +73,7 @@ static inline uint64_t ended_by(const struct sweep_plan *plan, const struct trai
 
 /* The branch that the answer waited for: of those that had ended by the finish, the last one to
  * end. 0 when there is none. */
-static uint64_t winning_branch(const struct sweep_plan *plan, const struct trail *trail)
+uint64_t sweep_awaited(const struct sweep_plan *plan, const struct trail *trail)
 {
     uint64_t open = 0;
     uint64_t peers = 0;
@@ -138,7 +138,7 @@ void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
     parts->passed = 0;
     parts->broken = 0;
 
-    uint64_t winner = plan->path->branch_count ? winning_branch(plan, trail) : 0;
+    uint64_t winner = plan->path->branch_count ? sweep_awaited(plan, trail) : 0;
     uint64_t finish = trail->finish_ns;
     uint64_t open = 0;
     uint64_t peers = 0;

@@ -60,6 +60,9 @@ struct sweep_parts {
     uint64_t broken; /* of these, those whose own end was not seen before the finish */
 };
 
+/* The stages of the branch that a finished trail's answer waited for; 0: of none. */
+uint64_t sweep_awaited(const struct sweep_plan *plan, const struct trail *trail);
+
 /* Divides a finished trail: on_path and unattributed add up to finish_ns - start_ns. */
 void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
                  struct sweep_parts *parts);

@@ -96,6 +96,19 @@ static const struct field client_fields[] = {
     {0},
 };
 
+static const struct field peer_fields[] = {
+    {.key = "pid", FIELD_INT, offsetof(struct report_peer, pid)},
+    {.key = "peer", FIELD_UNSIGNED, offsetof(struct report_peer, peer)},
+    {.key = "asked", FIELD_UNSIGNED, offsetof(struct report_peer, asked)},
+    {.key = "last", FIELD_UNSIGNED, offsetof(struct report_peer, last)},
+    {.key = "last_share", FIELD_REAL, offsetof(struct report_peer, last_share)},
+    {.key = "latency_ns",
+     FIELD_OBJECT,
+     offsetof(struct report_peer, latency),
+     .fields = latency_fields},
+    {0},
+};
+
 static const struct field verdict_fields[] = {
     {.key = "rank", FIELD_INT, offsetof(struct report_verdict, rank)},
     {.key = "cause", FIELD_TEXT, offsetof(struct report_verdict, cause)},
@@ -170,6 +183,12 @@ static const struct field report_fields[] = {
      offsetof(struct report, client_count),
      sizeof(struct report_client),
      client_fields},
+    {.key = "peers",
+     FIELD_ROWS,
+     offsetof(struct report, peers),
+     offsetof(struct report, peer_count),
+     sizeof(struct report_peer),
+     peer_fields},
     {.key = "verdict",
      FIELD_ROWS,
      offsetof(struct report, verdicts),

@@ -128,6 +128,7 @@ void report_free(struct report *report)
         free_op(&report->ops[i]);
     free(report->ops);
     free(report->clients);
+    free(report->peers);
     for (size_t i = 0; i < report->verdict_count; i++) {
         free(report->verdicts[i].cause);
         free(report->verdicts[i].stage);
@@ -190,6 +191,16 @@ int report_add_source(struct report *report, struct report_source **source)
         report_set_string(&row->version, "") < 0 || report_set_string(&row->store, "") < 0 ||
         report_set_string(&row->type, "") < 0)
         return -ENOMEM;
+    return 0;
+}
+
+int report_add_peer(struct report *report, const struct report_peer *peer)
+{
+    struct report_peer *row = append(&report->peers, &report->peer_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *row = *peer;
     return 0;
 }
 

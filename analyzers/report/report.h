@@ -102,6 +102,16 @@ struct report_source {
     struct report_latency latency; /* of these */
 };
 
+/* A peer that gets copies of the ops. */
+struct report_peer {
+    int pid;                       /* of the process that asks */
+    uint64_t peer;                 /* its number there */
+    uint64_t asked;                /* copies handed to it */
+    uint64_t last;                 /* ops whose answer waited for it longest */
+    double last_share;             /* of those that it was asked for */
+    struct report_latency latency; /* from asked to answered; its count: answers */
+};
+
 struct report {
     struct {
         char *kind;   /* "lttng", "bpf", "ctf" */
@@ -127,6 +137,8 @@ struct report {
     struct report_op *ops; /* by total time, most first */
     size_t client_count;
     struct report_client *clients; /* by ops, most first */
+    size_t peer_count;
+    struct report_peer *peers; /* by process and number */
     size_t verdict_count;
     struct report_verdict *verdicts;
     size_t source_count; /* 0 where the report is of one daemon: `source` has all */
@@ -149,6 +161,7 @@ int report_add_stage(struct report_op *op, const char *name, const char *kind, c
 /* *source is weak, valid until the next add; its strings are "" */
 int report_add_source(struct report *report, struct report_source **source);
 int report_add_client(struct report *report, struct report_client client);
+int report_add_peer(struct report *report, const struct report_peer *peer); /* copies */
 /* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak and
  * valid until the next add. */
 int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "err.h"
+#include "fold.h"
+#include "histogram.h"
+#include "sweep.h"
+
+/*
+ * The peers that get copies of ops: how long each takes to answer, and how often it is the one that
+ * the op's answer waits for. Which points tell it the op's path says: its stage from a fork to a
+ * join.
+ */
+
+/* Beyond this many peers the rest is summed up under one row, peer 0 of process 0. */
+#define MAX_PEERS 256
+
+struct peer_sums {
+    uint32_t pid;
+    uint16_t number;
+    uint64_t asked;
+    uint64_t last;
+    struct histogram latency;
+};
+
+struct peers_fold {
+    const struct path_set *paths; /* weak */
+    struct sweep_plan *plans;     /* owned: one a path, in the set's order */
+    size_t count;
+    struct peer_sums *rows[MAX_PEERS]; /* owned */
+};
+
+static void destroy(void *state)
+{
+    struct peers_fold *fold = state;
+    for (size_t i = 0; i < fold->count; i++)
+        free(fold->rows[i]);
+    free(fold->plans);
+    free(fold);
+}
+
+static int create(const struct fold_options *options, void **state)
+{
+    struct peers_fold *fold = calloc(1, sizeof(*fold));
+    if (!fold)
+        return err_no_memory();
+    fold->paths = options->paths;
+    fold->plans = calloc(options->paths->count + 1, sizeof(*fold->plans));
+    if (!fold->plans) {
+        free(fold);
+        return err_no_memory();
+    }
+    for (size_t i = 0; i < options->paths->count; i++)
+        sweep_plan_init(&fold->plans[i], options->paths->paths[i]);
+    *state = fold;
+    return 0;
+}
+
+static struct peer_sums *row_of(struct peers_fold *fold, uint32_t pid, uint16_t number)
+{
+    for (size_t i = 0; i < fold->count; i++)
+        if (fold->rows[i]->pid == pid && fold->rows[i]->number == number)
+            return fold->rows[i];
+    if (fold->count == MAX_PEERS)
+        return fold->rows[MAX_PEERS - 1];
+    struct peer_sums *row = calloc(1, sizeof(*row));
+    if (!row) {
+        err_no_memory();
+        return NULL;
+    }
+    histogram_init(&row->latency);
+    if (fold->count < MAX_PEERS - 1) {
+        row->pid = pid;
+        row->number = number;
+    }
+    fold->rows[fold->count++] = row;
+    return row;
+}
+
+/* The plan of the trail's path; NULL if that has no stage from a fork to a join, or if no path
+ * knows the trail. */
+static const struct sweep_plan *plan_of(const struct peers_fold *fold, const struct trail *trail)
+{
+    struct path_match match;
+    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
+    if (!path_set_match(fold->paths, &op, &match))
+        return NULL;
+    for (size_t i = 0; i < fold->paths->count; i++)
+        if (fold->paths->paths[i] == match.path)
+            return fold->plans[i].counting ? &fold->plans[i] : NULL;
+    return NULL;
+}
+
+/* When the trail's peer was asked, by the fork in front of this join; 0: it was not. */
+static uint64_t asked_at(const struct sweep_plan *plan, const struct trail *trail, size_t join)
+{
+    uint16_t number = trail->marks[join].branch;
+    while (join-- > 0) {
+        const struct trail_mark *mark = &trail->marks[join];
+        if (mark->branch != number)
+            continue;
+        if (mark->point == plan->fork)
+            return mark->time_ns;
+        if (mark->point == plan->join)
+            return 0; /* answered already */
+    }
+    return 0;
+}
+
+static bool has_forks(const struct trail *trail)
+{
+    for (enum point point = 0; point < POINT_COUNT; point++)
+        if (point_rows[point].role == ROLE_FORK && trail_passed(trail, point))
+            return true;
+    return false;
+}
+
+static int add_trail(void *state, const struct trail *trail)
+{
+    struct peers_fold *fold = state;
+    if (trail->end != TRAIL_FINISHED || !has_forks(trail))
+        return 0;
+    const struct sweep_plan *plan = plan_of(fold, trail);
+    if (!plan)
+        return 0;
+    struct peer_sums *last = NULL;
+    for (size_t i = 0; i < trail->mark_count; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        if (mark->point != plan->fork && mark->point != plan->join)
+            continue;
+        struct peer_sums *row = row_of(fold, trail->pid, mark->branch);
+        if (!row)
+            return -ENOMEM;
+        if (mark->point == plan->fork) {
+            row->asked++;
+            continue;
+        }
+        uint64_t asked_ns = asked_at(plan, trail, i);
+        if (asked_ns == 0)
+            continue;
+        histogram_add(&row->latency, mark->time_ns - asked_ns);
+        if (mark->time_ns <= trail->finish_ns)
+            last = row;
+    }
+    if (last && sweep_awaited(plan, trail) & plan->counting)
+        last->last++;
+    return 0;
+}
+
+static int by_process_and_number(const void *a, const void *b)
+{
+    const struct report_peer *left = a;
+    const struct report_peer *right = b;
+    if (left->pid != right->pid)
+        return left->pid < right->pid ? -1 : 1;
+    return left->peer < right->peer ? -1 : left->peer > right->peer;
+}
+
+static int fill(void *state, struct report *report)
+{
+    const struct peers_fold *fold = state;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < fold->count; i++) {
+        const struct peer_sums *sums = fold->rows[i];
+        const struct histogram *latency = &sums->latency;
+        struct report_peer row = {.pid = (int)sums->pid,
+                                  .peer = sums->number,
+                                  .asked = sums->asked,
+                                  .last = sums->last,
+                                  .last_share =
+                                      sums->asked ? (double)sums->last / (double)sums->asked : 0,
+                                  .latency = {.count = latency->count,
+                                              .mean = histogram_mean(latency),
+                                              .p50 = histogram_quantile(latency, 0.50),
+                                              .p90 = histogram_quantile(latency, 0.90),
+                                              .p99 = histogram_quantile(latency, 0.99),
+                                              .p999 = histogram_quantile(latency, 0.999),
+                                              .max = latency->count ? latency->max : 0}};
+        rc = report_add_peer(report, &row);
+    }
+    if (rc == 0 && report->peer_count > 0)
+        qsort(report->peers, report->peer_count, sizeof(report->peers[0]), by_process_and_number);
+    return rc;
+}
+
+const struct fold_class fold_peers = {
+    .name = "peers", .create = create, .trail = add_trail, .fill = fill, .free = destroy};
