@@ -283,7 +283,8 @@ bool terminal_show(const char *page)
     fputs("\033[H", out);
     for (const char *line = page; *line;) {
         size_t length = strcspn(line, "\n");
-        fprintf(out, "%.*s\033[K", (int)length, line);
+        /* cleared before, not behind: there the cursor may stand on the last column */
+        fprintf(out, "\033[2K%.*s", (int)length, line);
         line += length + (line[length] == '\n');
         /* no newline behind the last line: it would scroll */
         if (*line)

@@ -253,34 +253,30 @@ void screen_exemplar(const struct report_exemplar *exemplar, char *text, size_t 
              exemplar->latency_ns ? 100.0 * (double)most / (double)exemplar->latency_ns : 0.0);
 }
 
-static size_t append_count(char *text, size_t size, size_t used, uint64_t value, const char *name)
+/* Behind what is there already: "12 ops open for too long". */
+static size_t append_count(char *text, size_t size, size_t used, const char *what,
+                           const struct report_count *count)
 {
-    char number[24], escaped[TEXT_NAME];
+    char number[24], meaning[TEXT_NAME];
 
-    if (value == 0 || used + TEXT_NAME > size)
+    if (count->value == 0 || !text_meaning(count->name) || used + TEXT_NAME > size)
         return used;
-    escape_for_terminal(name, escaped, sizeof(escaped));
-    for (char *at = escaped; *at; at++)
-        if (*at == '_')
-            *at = ' ';
-    return used + (size_t)snprintf(text + used, size - used, "%s%s %s", used ? ", " : "",
-                                   unit_count(value, number, sizeof(number)), escaped);
+    escape_for_terminal(text_meaning(count->name), meaning, sizeof(meaning));
+    return used + (size_t)snprintf(text + used, size - used, "%s%s %s%s", used ? ", " : "",
+                                   unit_count(count->value, number, sizeof(number)), what, meaning);
 }
 
 void screen_losses(const struct report *report, char *text, size_t size)
 {
-    size_t used = append_count(text, size, 0, report->counts.lost_events, "events lost");
+    const struct report_count lost = {(char *)"lost", report->counts.lost_events};
+    const struct report_count stray = {(char *)"of no op", report->counts.unmatched_events};
+    size_t used = append_count(text, size, 0, "events ", &lost);
 
-    for (size_t i = 0; i < report->counts.incomplete_count; i++) {
-        char name[96];
-        snprintf(name, sizeof(name), "ops (%.64s)", report->counts.incomplete[i].name);
-        used = append_count(text, size, used, report->counts.incomplete[i].value, name);
-    }
-    used = append_count(text, size, used, report->counts.unmatched_events, "events of no op");
+    for (size_t i = 0; i < report->counts.incomplete_count; i++)
+        used = append_count(text, size, used, "ops ", &report->counts.incomplete[i]);
+    used = append_count(text, size, used, "events ", &stray);
     for (size_t i = 0; i < report->counts.other_count; i++)
-        if (strncmp(report->counts.others[i].name, "unmatched_", 10) != 0)
-            used = append_count(text, size, used, report->counts.others[i].value,
-                                report->counts.others[i].name);
+        used = append_count(text, size, used, "", &report->counts.others[i]);
     if (used == 0)
         snprintf(text, size, "nothing lost");
 }
