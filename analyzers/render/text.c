@@ -200,6 +200,34 @@ static void clients(const struct report *report, FILE *out)
         fprintf(out, "  and %zu more\n", report->client_count - SHOWN_CLIENTS);
 }
 
+/* Who asked whom for copies, and whose answer the ops waited for. */
+static void peers(const struct report *report, FILE *out)
+{
+    bool several = false;
+
+    if (report->peer_count == 0)
+        return;
+    for (size_t i = 1; i < report->peer_count; i++)
+        several |= report->peers[i].pid != report->peers[0].pid;
+    fprintf(out, "\npeers %14s %10s %10s %10s\n", "answers", "p50", "p99", "waited for");
+    for (size_t i = 0; i < report->peer_count; i++) {
+        const struct report_peer *peer = &report->peers[i];
+        char name[48], answers[24], p50[24], p99[24];
+        if (several)
+            snprintf(name, sizeof(name), "%" PRIu64 " of %d", peer->peer, peer->pid);
+        else
+            snprintf(name, sizeof(name), "%" PRIu64, peer->peer);
+        fprintf(out, "  %-8s %9s %10s %10s %8.1f %%", name,
+                unit_count(peer->latency.count, answers, sizeof(answers)),
+                unit_duration(peer->latency.p50, p50, sizeof(p50)),
+                unit_duration(peer->latency.p99, p99, sizeof(p99)), 100 * peer->last_share);
+        if (peer->asked > peer->latency.count)
+            fprintf(out, "   %s not answered",
+                    unit_count(peer->asked - peer->latency.count, answers, sizeof(answers)));
+        fputc('\n', out);
+    }
+}
+
 /* What the counters mean; those that are not here are named as they are. */
 static const struct {
     const char *name, *text;
@@ -318,6 +346,7 @@ int render_text(const struct report *report, const struct render_options *option
     for (size_t i = 0; i < report->op_count; i++)
         text_op(out, report, &report->ops[i], width);
     clients(report, out);
+    peers(report, out);
     losses(report, width, out);
     if (fflush(out) == EOF || ferror(out))
         return err_set(errno ? errno : EIO, "the report cannot be written: %s",
