@@ -19,6 +19,7 @@ const volatile int *interrupt_install(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL); /* the connection to the terminal is lost, the report not */
     return &interrupted;
 }
 

@@ -40,10 +40,10 @@ static int run(const struct command *command, int argc, char **argv)
         result = command->run(argc, argv);
     if (result >= 0)
         return EXIT_DONE;
-    complain(*err_message() ? err_message() : strerror(-result));
+    const char *message = *err_message() ? err_message() : strerror(-result);
     if (result != -EINVAL)
-        return EXIT_FAILED;
-    fprintf(stderr, "see `optrail %s --help`\n", command->name);
+        return complain(message);
+    fprintf(stderr, "optrail: %s (see `optrail %s --help`)\n", message, command->name);
     return EXIT_WRONG_USE;
 }
 

@@ -2,7 +2,13 @@
 #include "report_output.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "err.h"
 
@@ -11,18 +17,73 @@ static const struct renderer *renderer_of(const struct report_output *output)
     return renderer_by_name(output->format ? output->format : "text");
 }
 
+static bool is_standard_output(const char *file)
+{
+    return strcmp(file, "-") == 0;
+}
+
+/* Whether the file can be written, before the work is done that would be lost if it cannot. */
+static int check_file(const char *file)
+{
+    char directory[PATH_MAX];
+    struct stat status;
+
+    if (is_standard_output(file))
+        return 0;
+    if (stat(file, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return err_set(EISDIR, "%s: is a directory: name a file for the report", file);
+        return access(file, W_OK) == 0
+                   ? 0
+                   : err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
+    }
+    if (snprintf(directory, sizeof(directory), "%s", file) >= (int)sizeof(directory))
+        return err_set(ENAMETOOLONG, "the name of the report's file is too long");
+    return access(dirname(directory), W_OK) == 0
+               ? 0
+               : err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
+}
+
 int report_output_check(const struct report_output *output)
 {
-    return renderer_of(output) ? 0 : -EINVAL;
+    int result = renderer_of(output) ? 0 : -EINVAL;
+
+    if (result == 0 && output->file && output->json && strcmp(output->file, output->json) == 0)
+        result = err_set(EINVAL, "-o and --json name the same file: %s", output->file);
+    if (result == 0 && output->file)
+        result = check_file(output->file);
+    if (result == 0 && output->json)
+        result = check_file(output->json);
+    return result;
+}
+
+/* A terminal may be narrower than the 100 columns that the text form takes otherwise. */
+static int terminal_width(void)
+{
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+        return 0;
+    return size.ws_col > 0 && size.ws_col < 100 ? size.ws_col : 0;
+}
+
+static int write_stdout(const struct renderer *renderer, const struct report *report)
+{
+    const struct render_options options = {.width = terminal_width()};
+
+    return renderer->render(report, &options, stdout);
 }
 
 static int write_file(const struct renderer *renderer, const struct report *report,
                       const char *file)
 {
     const struct render_options options = {0};
-    FILE *out = fopen(file, "we");
+    FILE *out;
     int result;
 
+    if (is_standard_output(file))
+        return write_stdout(renderer, report);
+    out = fopen(file, "we");
     if (!out)
         return err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
     result = err_prefix(renderer->render(report, &options, out), "%s", file);
@@ -34,7 +95,6 @@ static int write_file(const struct renderer *renderer, const struct report *repo
 
 int report_output_write(const struct report_output *output, const struct report *report)
 {
-    const struct render_options options = {0};
     const struct renderer *renderer = renderer_of(output);
     int result;
 
@@ -44,6 +104,9 @@ int report_output_write(const struct report_output *output, const struct report 
     result = output->json ? write_file(renderer_by_name("json"), report, output->json) : 0;
     if (result < 0)
         return result;
+    /* only the JSON form on standard output: two forms in one stream would be of no use */
+    if (!output->file && output->json && is_standard_output(output->json))
+        return 0;
     return output->file ? write_file(renderer, report, output->file)
-                        : renderer->render(report, &options, stdout);
+                        : write_stdout(renderer, report);
 }

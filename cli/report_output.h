@@ -24,13 +24,14 @@ struct report_output {
          .type = OPTION_STRING,                                                                    \
          .argument = "FILE",                                                                       \
          .value = &(output).file,                                                                  \
-         .text = "write the report to FILE"},                                                      \
+         .text = "write the report to FILE (-: to standard output)"},                              \
     {                                                                                              \
         .name = "json", .type = OPTION_STRING, .argument = "FILE", .value = &(output).json,        \
-        .text = "write it as JSON to FILE besides"                                                 \
+        .text = "write it as JSON to FILE besides (-: to standard output, in place of the report)" \
     }
 
-/* Checks the format before any work is done. -EINVAL with the message. */
+/* Checks format and files before any work is done. -EINVAL for wrong use; any other negative errno
+ * for a file that cannot be written. */
 int report_output_check(const struct report_output *output);
 
 /* Writes the report. Negative errno with the message that names the file. */

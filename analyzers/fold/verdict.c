@@ -36,6 +36,23 @@ static const struct report_stage *largest_stage(const struct report_op *op)
     return largest;
 }
 
+/* What makes the slowest ops slow may be another stage than the one that is large on average. */
+static void describe_tail(const struct report_op *op, const struct report_stage *stage, char *text,
+                          size_t size)
+{
+    const struct report_stage *slowest = stage;
+    for (size_t i = 0; i < op->stage_count; i++)
+        if (op->stages[i].tail_share > slowest->tail_share)
+            slowest = &op->stages[i];
+    if (slowest == stage)
+        snprintf(text, size, "and %.0f %% of the time of the slowest 1 %%.",
+                 100 * stage->tail_share);
+    else
+        snprintf(text, size,
+                 "but %.0f %% of the time of the slowest 1 %%, which is in %s for %.0f %%.",
+                 100 * stage->tail_share, slowest->name, 100 * slowest->tail_share);
+}
+
 static int add(struct report *report, const struct report_stage *stage, const char *text)
 {
     char cause[256] = "unattributed";
@@ -55,11 +72,11 @@ static int add(struct report *report, const struct report_stage *stage, const ch
 
 static int judge(struct report *report, const struct report_op *op)
 {
-    char text[1024];
+    char text[1024], tail[320];
     const struct report_stage *stage = largest_stage(op);
     if (op->count < ENOUGH_OPS)
-        return report_add_note(report, "%s: only %llu ops, too few to say what is typical",
-                               op->type, (unsigned long long)op->count);
+        return report_add_note(report, "%s: only %llu op%s, too few to say what is typical",
+                               op->type, (unsigned long long)op->count, op->count == 1 ? "" : "s");
     if (!stage || op->unattributed_share > stage->share) {
         snprintf(text, sizeof(text),
                  "%s: %.0f %% of the time lies in no stage that the path '%s' knows: what the "
@@ -73,11 +90,12 @@ static int judge(struct report *report, const struct report_op *op)
                  stage->name, 100 * stage->share);
         return add(report, stage, text);
     }
+    describe_tail(op, stage, tail, sizeof(tail));
     snprintf(text, sizeof(text),
              "%s: %.0f %% of the time goes to %s: %s. It is the largest part of %.0f %% of these "
-             "ops, and %.0f %% of the time of the slowest 1 %%.",
+             "ops, %s",
              op->type, 100 * stage->share, stage->name, *stage->text ? stage->text : stage->kind,
-             100 * stage->largest_share, 100 * stage->tail_share);
+             100 * stage->largest_share, tail);
     return add(report, stage, text);
 }
 

@@ -10,6 +10,20 @@
 
 #include "err.h"
 
+/* Whether the trace is in the list already: it was named twice, or with a directory above it. */
+static bool is_there(const struct trace_list *list, const char *path)
+{
+    struct stat status, other;
+
+    if (stat(path, &status) < 0)
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (stat(list->directories[i], &other) == 0 && status.st_dev == other.st_dev &&
+            status.st_ino == other.st_ino)
+            return true;
+    return false;
+}
+
 static int add(struct trace_list *list, const char *path, size_t length)
 {
     char **bigger = reallocarray(list->directories, list->count + 1, sizeof(*list->directories));
@@ -20,7 +34,10 @@ static int add(struct trace_list *list, const char *path, size_t length)
     bigger[list->count] = strndup(path, length);
     if (!bigger[list->count])
         return err_no_memory();
-    list->count++;
+    if (is_there(list, bigger[list->count]))
+        free(bigger[list->count]);
+    else
+        list->count++;
     return 0;
 }
 
@@ -30,16 +47,16 @@ static int by_name(const FTSENT **one, const FTSENT **other)
 }
 
 /* Takes what the walk has come to. */
-static int visit(struct trace_list *list, const FTSENT *entry)
+static int visit(struct trace_list *list, const FTSENT *entry, bool *found)
 {
     switch (entry->fts_info) {
     case FTS_F:
     case FTS_SL:
         /* the parent is the trace: its path is what stands before "/metadata" */
-        if (entry->fts_level > 0 && strcmp(entry->fts_name, "metadata") == 0)
-            return add(list, entry->fts_path,
-                       (size_t)(entry->fts_pathlen - (int)strlen("/metadata")));
-        return 0;
+        if (entry->fts_level == 0 || strcmp(entry->fts_name, "metadata") != 0)
+            return 0;
+        *found = true;
+        return add(list, entry->fts_path, (size_t)(entry->fts_pathlen - (int)strlen("/metadata")));
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
@@ -52,7 +69,7 @@ static int visit(struct trace_list *list, const FTSENT *entry)
 
 int trace_search(const char *directory, struct trace_list *list)
 {
-    size_t before = list->count;
+    bool found = false;
     char *paths[] = {NULL, NULL};
     struct stat status;
     FTS *walk;
@@ -75,10 +92,10 @@ int trace_search(const char *directory, struct trace_list *list)
     if (!walk)
         result = err_set(errno, "%s: %s", directory, strerror(errno));
     while (result == 0 && (entry = fts_read(walk)))
-        result = visit(list, entry);
+        result = visit(list, entry, &found);
     if (walk)
         fts_close(walk);
-    if (result == 0 && list->count == before)
+    if (result == 0 && !found)
         result = err_set(ENODATA,
                          "%s: holds no trace (no file `metadata` in it or below it): give the "
                          "directory that the tracer wrote",

@@ -10,8 +10,9 @@ struct trace_list {
     char **directories; /* owned */
 };
 
-/* Adds the traces at and below `directory`, in name order; symbolic links below it are not
- * followed. -ENOENT, -ENOTDIR, -ENODATA (there is none) and so on, with the message. */
+/* Adds the traces at and below `directory`, in name order; a trace that is in the list already is
+ * not added again, and symbolic links below the directory are not followed. -ENOENT, -ENOTDIR,
+ * -ENODATA (there is none) and so on, with the message. */
 int trace_search(const char *directory, struct trace_list *list);
 void trace_list_free(struct trace_list *list);
 

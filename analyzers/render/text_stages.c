@@ -148,10 +148,10 @@ static void heading(FILE *out, const struct report *report, const struct report_
                    {"max", op->latency.max}};
     size_t left = text_columns(text);
     used += (size_t)snprintf(text + used, sizeof(text) - used, "%*s",
-                             left < 28 ? (int)(28 - left) : 3, "");
+                             left < 28 ? (int)(28 - left) : 2, "");
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         used +=
-            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? "   " : "",
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? "  " : "",
                              figures[i].name, unit_duration(figures[i].ns, number, sizeof(number)));
     fprintf(out, "\n%s\n", text);
 }

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 OPTRAIL = os.environ["OPTRAIL"]
@@ -63,6 +64,20 @@ class CommandLine(unittest.TestCase):
         self.assert_wrong_use(run("report"), "report needs TRACE...")
         self.assert_wrong_use(run("report", "t", "--format"), "--format needs a value")
         self.assert_wrong_use(run("points", "x"), "takes no arguments")
+
+    def test_the_example_of_the_manual_of_paths_is_sound(self):
+        manual = pathlib.Path(__file__).parents[2] / "docs" / "paths.md"
+        example = re.search(r"^```yaml\n(.*?)^```$", manual.read_text(), re.M | re.S).group(1)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(example)
+            file.flush()
+            self.assertEqual(run("paths", file.name).stderr, "")
+
+    def test_where_a_report_goes_is_checked_first(self):
+        self.assertEqual(run("report", "-o", "/nowhere/x", "t").stderr,
+                         "optrail: /nowhere/x: cannot be written: No such file or directory\n")
+        self.assertIn("is a directory", run("report", "--json", "/tmp", "t").stderr)
+        self.assert_wrong_use(run("report", "-o", "x", "--json", "x", "t"), "the same file: x")
 
     def test_a_format_that_is_not_there(self):
         self.assert_wrong_use(run("points", "--format", "xml"), "'xml'", "text or json")

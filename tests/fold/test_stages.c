@@ -332,8 +332,8 @@ static void shares_and_tails(void **state)
     assert_string_equal(report->verdicts[0].cause, "stage:opqueue.wait");
     assert_string_equal(report->verdicts[0].text,
                         "write: 55 % of the time goes to opqueue.wait: waits for a worker. It is "
-                        "the largest part of 99 % of these ops, and 5 % of the time of the "
-                        "slowest 1 %.");
+                        "the largest part of 99 % of these ops, but 5 % of the time of the "
+                        "slowest 1 %, which is in pg.lock for 91 %.");
     assert_string_equal(report->verdicts[0].knobs[0], "shards");
     report_free(report);
     fold_stages.free(fold);
