@@ -78,8 +78,17 @@ static int try_kernel(struct tracer *tracer)
     struct uprobe_programs programs = {.single = skeleton->progs.trial_single};
     if (bpf_program__fd(skeleton->progs.trial_multi) >= 0)
         programs.multi = skeleton->progs.trial_multi;
-    return trial_run(programs, (const volatile uint64_t *)&skeleton->bss->trial_hits,
-                     &tracer->trial);
+    /* the kernel stays the same while this process lives */
+    static struct trial known[2];
+    static bool tried[2];
+    int kind = programs.multi != NULL;
+    int error = tried[kind]
+                    ? 0
+                    : trial_run(programs, (const volatile uint64_t *)&skeleton->bss->trial_hits,
+                                &known[kind]);
+    tried[kind] = !error;
+    tracer->trial = known[kind];
+    return error;
 }
 
 static int attach(struct tracer *tracer)
@@ -158,15 +167,62 @@ struct event_feed *tracer_feed(struct tracer *tracer)
     return &tracer->feed;
 }
 
+int tracer_resume(struct tracer *tracer)
+{
+    tracer->told_ns = tracer_now_ns();
+    tracer->cut_ns = tracer->starts_cut_ns = 0;
+    tracer->ended = false;
+    int error = attach(tracer);
+    if (error)
+        tracer_stop(tracer);
+    tracer->starts_from_ns = tracer_now_ns();
+    return error;
+}
+
+/* Detaches those of the links that are there, all at once. */
+static void detach(struct tracer *const *tracers, size_t count, bool starts_only)
+{
+    struct uprobe_link **links = calloc(2 * count, sizeof(struct uprobe_link *));
+    for (size_t i = 0; i < count; i++) {
+        struct tracer *tracer = tracers[i];
+        struct uprobe_link *others = starts_only ? NULL : tracer->others;
+        if (links) {
+            links[i] = tracer->starts;
+            links[count + i] = others;
+        } else {
+            uprobe_link_detach(tracer->starts);
+            uprobe_link_detach(others);
+        }
+        tracer->starts = NULL;
+        if (!starts_only)
+            tracer->others = NULL;
+    }
+    if (links)
+        uprobe_link_detach_all(links, 2 * count);
+    free(links);
+}
+
+void tracers_pause(struct tracer *const *tracers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tracers[i]->starts_cut_ns = tracer_now_ns();
+    detach(tracers, count, true);
+}
+
+void tracers_stop(struct tracer *const *tracers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tracers[i]->attached)
+            tracers[i]->cut_ns = tracer_now_ns();
+    detach(tracers, count, false);
+    for (size_t i = 0; i < count; i++)
+        tracers[i]->attached = false;
+}
+
 void tracer_stop(struct tracer *tracer)
 {
-    if (!tracer->attached)
-        return;
-    tracer->cut_ns = tracer_now_ns();
-    uprobe_link_detach(tracer->starts);
-    uprobe_link_detach(tracer->others);
-    tracer->starts = tracer->others = NULL;
-    tracer->attached = false;
+    if (tracer->attached)
+        tracers_stop(&tracer, 1);
 }
 
 const struct tracer_site *tracer_sites(struct tracer *tracer, size_t *count)
@@ -177,9 +233,10 @@ const struct tracer_site *tracer_sites(struct tracer *tracer, size_t *count)
         struct tracer_site *site = &tracer->sites[i];
         if (bpf_map_lookup_elem(map, &i, rows))
             continue;
-        site->events = site->unknown_text = site->faults = site->lost = 0;
+        site->events = site->ignored = site->unknown_text = site->faults = site->lost = 0;
         for (int cpu = 0; cpu < tracer->cpus; cpu++) {
             site->events += rows[cpu].events;
+            site->ignored += rows[cpu].ignored;
             site->unknown_text += rows[cpu].unknown_text;
             site->faults += rows[cpu].faults;
             site->lost += rows[cpu].lost;

@@ -63,6 +63,10 @@ static int take_record(void *context, void *data, size_t size)
     tracer->newest_ns = event.time_ns;
     if (tracer->cut_ns && event.time_ns > tracer->cut_ns)
         return 0;
+    if (event.point < POINT_COUNT && point_rows[event.point].role == ROLE_START &&
+        (event.time_ns < tracer->starts_from_ns ||
+         (tracer->starts_cut_ns && event.time_ns > tracer->starts_cut_ns)))
+        return 0;
     if (event.point < POINT_COUNT && tracer->utime_stamps[event.point]) {
         if (point_rows[event.point].role != ROLE_STAMP)
             event.arg0 = 0; /* the same argument, of no meaning for this point */
@@ -81,7 +85,7 @@ static int take_record(void *context, void *data, size_t size)
     return 0;
 }
 
-static int drain(struct tracer *tracer)
+int tracer_drain(struct tracer *tracer)
 {
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
     tracer->wall_offset_ns = wall_offset();
@@ -94,13 +98,14 @@ static int drain(struct tracer *tracer)
         return err_set(-got, "cannot read the ring of events: %s", strerror(-got));
     if (tracer->drain_cut) {
         uint64_t newest = tracer->newest_ns;
-        event_order_release(&tracer->order, newest > SLACK_NS ? newest - SLACK_NS : 0);
+        tracer->told_ns = newest > SLACK_NS ? newest - SLACK_NS : 0;
     } else if (!tracer->attached) {
-        event_order_release(&tracer->order, UINT64_MAX);
+        tracer->told_ns = UINT64_MAX;
         tracer->ended = true;
     } else {
-        event_order_release(&tracer->order, tracer->drained_ns - SLACK_NS);
+        tracer->told_ns = tracer->drained_ns - SLACK_NS;
     }
+    event_order_release(&tracer->order, tracer->told_ns);
     return 0;
 }
 
@@ -130,7 +135,7 @@ static int feed_next(void *context, struct optrail_event *events, size_t capacit
     if (count == 0 && !tracer->ended) {
         if (tracer->attached && !tracer->drain_cut)
             wait_a_little(tracer);
-        int error = drain(tracer);
+        int error = tracer_drain(tracer);
         if (error)
             return error;
         count = event_order_take(&tracer->order, events, capacity);

@@ -44,6 +44,9 @@ struct tracer {
     struct event_order order;
     uint64_t deadline_ns; /* 0: none */
     uint64_t cut_ns;      /* events after it are dropped: detaching takes a while, point by point */
+    uint64_t starts_from_ns, starts_cut_ns; /* ops that begin outside of it are not told; 0: no
+                                               such limit (tracer_resume, tracers_pause) */
+    uint64_t told_ns;                       /* what happened until then has been released */
     uint64_t wall_offset_ns;
     uint64_t drained_ns; /* when the last drain began */
     uint64_t newest_ns;  /* the newest event of the last drain */
@@ -59,6 +62,22 @@ struct tracer {
 /* Chooses the sites from the map or, without one, from the target's USDT notes; fills sites, specs
  * and places, and the BPF maps `sites` and `texts`. */
 int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map);
+
+/* Numbers for classes: fills the BPF map `classes` with what objects of theirs begin with in the
+ * running process. */
+struct elf_file;
+int tracer_add_classes(struct tracer *tracer, struct elf_file *file, const struct probe_map *map);
+
+/* Attaches (again). Ops that begin from starts_from_ns on are told. */
+int tracer_resume(struct tracer *tracer);
+
+/* Several at once, which is quicker than one after the other. Pausing: no op that begins from now
+ * on is told, those that have begun are followed. Stopping: detaches. */
+void tracers_pause(struct tracer *const *tracers, size_t count);
+void tracers_stop(struct tracer *const *tracers, size_t count);
+
+/* Takes what is in the ring; releases in order what is old enough. */
+int tracer_drain(struct tracer *tracer);
 
 /* ns of CLOCK_MONOTONIC */
 uint64_t tracer_now_ns(void);

@@ -5,6 +5,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -112,16 +114,82 @@ int uprobe_link_attach(const struct uprobe_programs *programs, const char *file,
     return 0;
 }
 
+/* More than so many at once gain nothing. */
+#define DETACHERS 32
+
+/* What is to be closed: the descriptors of multi links, and the others. */
+struct detaching {
+    size_t count;
+    struct {
+        int fd; /* -1: it is the link */
+        struct bpf_link *link;
+    } * parts;
+    atomic_size_t next;
+};
+
+static void *detach_parts(void *argument)
+{
+    struct detaching *work = argument;
+    for (;;) {
+        size_t at = atomic_fetch_add(&work->next, 1);
+        if (at >= work->count)
+            return NULL;
+        if (work->parts[at].fd >= 0)
+            close(work->parts[at].fd);
+        else
+            bpf_link__destroy(work->parts[at].link);
+    }
+}
+
+/* Gathers them. Without memory they are closed one after the other, here. */
+static void gather(struct detaching *work, struct uprobe_link *const *links, size_t count)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most += links[i] ? 1 + links[i]->count : 0;
+    work->parts = most ? calloc(most, sizeof(*work->parts)) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct uprobe_link *link = links[i];
+        if (!link)
+            continue;
+        if (!work->parts && link->fd >= 0)
+            close(link->fd);
+        else if (link->fd >= 0)
+            work->parts[work->count++].fd = link->fd;
+        for (size_t j = 0; j < link->count; j++) {
+            if (!work->parts) {
+                bpf_link__destroy(link->links[j]);
+                continue;
+            }
+            work->parts[work->count].fd = -1;
+            work->parts[work->count++].link = link->links[j];
+        }
+    }
+}
+
+void uprobe_link_detach_all(struct uprobe_link *const *links, size_t count)
+{
+    struct detaching work = {0};
+    pthread_t threads[DETACHERS];
+    size_t running = 0;
+    gather(&work, links, count);
+    while (running + 1 < work.count && running < DETACHERS &&
+           pthread_create(&threads[running], NULL, detach_parts, &work) == 0)
+        running++;
+    detach_parts(&work);
+    for (size_t i = 0; i < running; i++)
+        pthread_join(threads[i], NULL);
+    free(work.parts);
+    for (size_t i = 0; i < count; i++) {
+        if (links[i])
+            free(links[i]->links);
+        free(links[i]);
+    }
+}
+
 void uprobe_link_detach(struct uprobe_link *link)
 {
-    if (!link)
-        return;
-    if (link->fd >= 0)
-        close(link->fd);
-    for (size_t i = 0; i < link->count; i++)
-        bpf_link__destroy(link->links[i]);
-    free(link->links);
-    free(link);
+    uprobe_link_detach_all(&link, 1);
 }
 
 bool uprobe_link_is_multi(const struct uprobe_link *link)

@@ -34,6 +34,10 @@ int uprobe_link_attach(const struct uprobe_programs *programs, const char *file,
                        const struct uprobe_place *places, size_t count, struct uprobe_link **link);
 void uprobe_link_detach(struct uprobe_link *link); /* NULL is fine */
 
+/* The same for several. The kernel lets everyone who detaches wait for a grace period; so they wait
+ * together, in threads of their own. Entries may be NULL. */
+void uprobe_link_detach_all(struct uprobe_link *const *links, size_t count);
+
 /* Whether it is one link for all. */
 bool uprobe_link_is_multi(const struct uprobe_link *link);
 

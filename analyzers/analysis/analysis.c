@@ -29,7 +29,8 @@ struct analysis {
     size_t event_fold_count;
     struct fold event_folds[MAX_FOLDS];
     uint64_t events;
-    uint64_t lost; /* as far as the tracer told a number */
+    uint64_t slowest_ns; /* since it was asked for */
+    uint64_t lost;       /* as far as the tracer told a number */
     void (*progress)(void *context, uint64_t events);
     void *progress_context;
     bool ended;
@@ -62,6 +63,8 @@ static int take_trail(void *context, const struct trail *trail)
 {
     struct analysis *analysis = context;
 
+    if (trail->end == TRAIL_FINISHED && trail->finish_ns - trail->start_ns > analysis->slowest_ns)
+        analysis->slowest_ns = trail->finish_ns - trail->start_ns;
     for (size_t i = 0; i < analysis->fold_count; i++) {
         const struct fold *fold = &analysis->folds[i];
         int result = fold->class->trail ? fold->class->trail(fold->state, trail) : 0;
@@ -142,6 +145,14 @@ void analysis_free(struct analysis *analysis)
 const struct event_consumer *analysis_consumer(struct analysis *analysis)
 {
     return &analysis->consumer;
+}
+
+uint64_t analysis_slowest_ns(struct analysis *analysis)
+{
+    uint64_t slowest_ns = analysis->slowest_ns;
+
+    analysis->slowest_ns = 0;
+    return slowest_ns;
 }
 
 const struct path_set *analysis_paths(const struct analysis *analysis)

@@ -48,6 +48,9 @@ enum analysis_span {
 int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double seconds,
                       struct report **report);
 
+/* The latency of the slowest op that finished since the last call; 0: none did. */
+uint64_t analysis_slowest_ns(struct analysis *analysis);
+
 /* The paths in use. Weak. */
 const struct path_set *analysis_paths(const struct analysis *analysis);
 

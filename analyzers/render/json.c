@@ -311,14 +311,31 @@ static json_t *object_json(const char *base, const struct field *fields)
     return object;
 }
 
-static json_t *report_json(const struct report *report)
+static json_t *report_json(const struct report *report);
+
+static json_t *each_json(const struct report *report)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < report->each_count; i++) {
+        if (json_array_append_new(array, report_json(report->each[i])) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+/* Reports of several daemons hold one of each; those hold none, so the recursion ends. */
+static json_t *report_json(const struct report *report) // NOLINT(misc-no-recursion)
 {
     json_t *json = json_object();
     json_t *body = object_json((const char *)report, report_fields);
     bool fine =
         json && body && json_object_set_new(json, "schema", json_string("optrail.report/1")) == 0 &&
         json_object_update(json, body) == 0 &&
-        json_object_set_new(json, "notes", strings_json(report->notes, report->note_count)) == 0;
+        json_object_set_new(json, "notes", strings_json(report->notes, report->note_count)) == 0 &&
+        json_object_set_new(json, "each", each_json(report)) == 0;
 
     json_decref(body);
     if (!fine) {

@@ -333,13 +333,8 @@ static void losses(const struct report *report, int width, FILE *out)
     }
 }
 
-int render_text(const struct report *report, const struct render_options *options, FILE *out)
+static void text_report(const struct report *report, int width, FILE *out)
 {
-    int width = options && options->width > 0 ? options->width : DEFAULT_WIDTH;
-
-    if (width < SMALLEST_WIDTH)
-        width = SMALLEST_WIDTH;
-    errno = 0;
     source_line(report, width, out);
     sources(report, out);
     verdicts(report, width, out);
@@ -348,6 +343,20 @@ int render_text(const struct report *report, const struct render_options *option
     clients(report, out);
     peers(report, out);
     losses(report, width, out);
+}
+
+int render_text(const struct report *report, const struct render_options *options, FILE *out)
+{
+    int width = options && options->width > 0 ? options->width : DEFAULT_WIDTH;
+
+    if (width < SMALLEST_WIDTH)
+        width = SMALLEST_WIDTH;
+    errno = 0;
+    for (size_t i = 0; i < report->each_count; i++) {
+        text_report(report->each[i], width, out);
+        fputs("\n", out);
+    }
+    text_report(report, width, out);
     if (fflush(out) == EOF || ferror(out))
         return err_set(errno ? errno : EIO, "the report cannot be written: %s",
                        strerror(errno ? errno : EIO));

@@ -144,6 +144,9 @@ void report_free(struct report *report)
         free(report->sources[i].type);
     }
     free(report->sources);
+    for (size_t i = 0; i < report->each_count; i++)
+        report_free(report->each[i]);
+    free(report->each);
     for (size_t i = 0; i < report->note_count; i++)
         free(report->notes[i]);
     free(report->notes);
@@ -201,6 +204,18 @@ int report_add_peer(struct report *report, const struct report_peer *peer)
     if (!row)
         return -ENOMEM;
     *row = *peer;
+    return 0;
+}
+
+int report_add_each(struct report *report, struct report *one)
+{
+    struct report **row = append(&report->each, &report->each_count, sizeof(struct report *));
+
+    if (!row) {
+        report_free(one);
+        return -ENOMEM;
+    }
+    *row = one;
     return 0;
 }
 

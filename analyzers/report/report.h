@@ -143,6 +143,8 @@ struct report {
     struct report_verdict *verdicts;
     size_t source_count; /* 0 where the report is of one daemon: `source` has all */
     struct report_source *sources;
+    size_t each_count; /* whole reports of the several daemons, when they are wanted */
+    struct report **each;
     size_t note_count;
     char **notes; /* sentences for people: what was not measured, what to do about it */
     size_t exemplar_count;
@@ -160,6 +162,7 @@ int report_add_stage(struct report_op *op, const char *name, const char *kind, c
                      char *const *knobs, struct report_stage **stage);
 /* *source is weak, valid until the next add; its strings are "" */
 int report_add_source(struct report *report, struct report_source **source);
+int report_add_each(struct report *report, struct report *one); /* takes it over */
 int report_add_client(struct report *report, struct report_client client);
 int report_add_peer(struct report *report, const struct report_peer *peer); /* copies */
 /* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak and
