@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
 #include "fold.h"
@@ -50,6 +51,21 @@ static int add_trail(void *state, const struct trail *trail)
     return 0;
 }
 
+static int add_sums(void *state, const struct fold_sums *sums, bool first)
+{
+    struct clients_fold *fold = state;
+    if (first)
+        memset(fold, 0, sizeof(*fold));
+    for (size_t i = 0; i < sums->client_count; i++) {
+        struct report_client *row = row_of(fold, sums->clients[i].client);
+        row->ops += sums->clients[i].sums.ops;
+        row->bytes += sums->clients[i].sums.bytes;
+    }
+    fold->others.ops += sums->cells[FOLD_OTHER_CLIENTS];
+    fold->others.bytes += sums->cells[FOLD_OTHER_BYTES];
+    return 0;
+}
+
 static int by_ops(const void *a, const void *b)
 {
     const struct report_client *left = a;
@@ -73,5 +89,9 @@ static int fill(void *state, struct report *report)
     return rc;
 }
 
-const struct fold_class fold_clients = {
-    .name = "clients", .create = create, .trail = add_trail, .fill = fill, .free = free};
+const struct fold_class fold_clients = {.name = "clients",
+                                        .create = create,
+                                        .trail = add_trail,
+                                        .fill = fill,
+                                        .sums = add_sums,
+                                        .free = free};

@@ -143,6 +143,7 @@ static int interval(void *state, struct report *report)
 const struct fold_class fold_exemplars = {.name = "exemplars",
                                           .create = create,
                                           .trail = add_trail,
+                                          .exemplar = add_trail,
                                           .fill = fill,
                                           .interval = interval,
                                           .free = free};

@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_FOLD_H
 #define OPTRAIL_FOLD_H
 
+#include "fold_tables.h"
 #include "path.h"
 #include "report.h"
 #include "trail.h"
@@ -26,6 +27,11 @@ struct fold_class {
     /* The same of what came since the last call of `interval` (the first time: since the
      * beginning); NULL: its part of such a report is that of `fill`. */
     int (*interval)(void *state, struct report *report);
+    /* Adds what the kernel has folded by itself. `first`: what earlier calls brought is thrown away
+     * before, since the kernel's sums are those of the whole run. */
+    int (*sums)(void *state, const struct fold_sums *sums, bool first);
+    /* An op that the kernel handed up whole; its time is already in the sums. */
+    int (*exemplar)(void *state, const struct trail *trail);
     void (*free)(void *state);
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "op_fold.h"
 
 #define TAIL 0.01 /* the slowest 1 % */
 
@@ -99,6 +100,83 @@ int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
     sums->unattributed_ns += parts.unattributed;
     sums->largest[largest]++;
     sums->broken += parts.broken != 0;
+    return 0;
+}
+
+void stage_sums_clear(struct stage_sums *sums)
+{
+    size_t count = sums->stage_count;
+    histogram_init(&sums->latency);
+    sums->unattributed_ns = sums->failed = sums->broken = sums->bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        histogram_init(&sums->stages[i]);
+    memset(sums->beside_ns, 0, count * sizeof(*sums->beside_ns));
+    memset(sums->largest, 0, (count + 1) * sizeof(*sums->largest));
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        if (sums->buckets[i])
+            memset(sums->buckets[i], 0, (count + 1) * sizeof(*sums->buckets[i]));
+}
+
+/* Adds buckets, of which the sum is known from elsewhere. */
+static void add_buckets(struct histogram *histogram, const uint64_t *buckets, uint64_t sum,
+                        uint64_t max, uint64_t not_min)
+{
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        histogram->buckets[i] += buckets[i];
+        histogram->count += buckets[i];
+    }
+    histogram->sum += sum;
+    if (max > histogram->max)
+        histogram->max = max;
+    if (~not_min < histogram->min)
+        histogram->min = ~not_min;
+}
+
+/* Adds the stages' times of each latency bucket; returns their sums in `totals`. */
+static int add_rows(struct stage_sums *sums, const uint64_t *cells, uint32_t base, uint64_t *totals)
+{
+    uint32_t count = (uint32_t)sums->stage_count;
+    const uint64_t *latency = cells + fold_buckets(base, count);
+    for (uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+        if (latency[bucket] == 0)
+            continue;
+        const uint64_t *from = cells + fold_row(base, count, bucket);
+        if (!sums->buckets[bucket])
+            sums->buckets[bucket] = calloc(count + 1, sizeof(*sums->buckets[bucket]));
+        if (!sums->buckets[bucket])
+            return err_no_memory();
+        for (uint32_t i = 0; i <= count; i++) {
+            sums->buckets[bucket][i] += from[i];
+            totals[i] += from[i];
+        }
+    }
+    return 0;
+}
+
+int stage_sums_add_cells(struct stage_sums *sums, const uint64_t *cells, uint32_t base)
+{
+    uint32_t count = (uint32_t)sums->stage_count;
+    uint64_t totals[PATH_MAX_STAGES + 1] = {0};
+    uint64_t all = 0;
+    int rc = add_rows(sums, cells, base, totals);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t *stage = cells + fold_stage_cells(base, i);
+        add_buckets(&sums->stages[i], cells + fold_stage_buckets(base, count, i), totals[i],
+                    stage[FOLD_STAGE_MAX], stage[FOLD_STAGE_NOT_MIN]);
+        sums->beside_ns[i] += stage[FOLD_STAGE_BESIDE];
+    }
+    for (uint32_t i = 0; i <= count; i++) {
+        sums->largest[i] += cells[fold_stage_cells(base, i) + FOLD_STAGE_LARGEST];
+        all += totals[i];
+    }
+    add_buckets(&sums->latency, cells + fold_buckets(base, count), all, cells[base + FOLD_MAX],
+                cells[base + FOLD_NOT_MIN]);
+    sums->unattributed_ns += totals[count];
+    sums->failed += cells[base + FOLD_FAILED];
+    sums->broken += cells[base + FOLD_BROKEN];
+    sums->bytes += cells[base + FOLD_BYTES];
     return 0;
 }
 

@@ -39,6 +39,13 @@ void stage_sums_free(struct stage_sums *sums);
 /* Adds a finished op. */
 int stage_sums_add(struct stage_sums *sums, const struct trail *trail);
 
+/* Forgets everything but type and path. */
+void stage_sums_clear(struct stage_sums *sums);
+
+/* Adds what the kernel's fold has in the cells of this type, which begin at `base` and are of as
+ * many stages. Count and sum of the histograms follow from their buckets and from the rows. */
+int stage_sums_add_cells(struct stage_sums *sums, const uint64_t *cells, uint32_t base);
+
 /* Adds the type's row to the report. */
 int stage_sums_fill(const struct stage_sums *sums, struct report *report);
 

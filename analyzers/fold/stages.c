@@ -100,6 +100,31 @@ static int add_trail(void *state, const struct trail *trail)
     return sums ? stage_sums_add(sums, trail) : -ENOMEM;
 }
 
+/* Whether ops of this row of the kernel's table have finished. */
+static bool has_ops(const struct fold_sums *sums, uint32_t row)
+{
+    return sums->cells[sums->set->tables.types[row].base + FOLD_NOT_MIN] > 0;
+}
+
+static int add_sums(void *state, const struct fold_sums *from, bool first)
+{
+    struct stages_fold *fold = state;
+    for (size_t i = 0; first && i < fold->count; i++)
+        stage_sums_clear(fold->sums[i]);
+    for (uint32_t i = 0; i < from->set->tables.settings.type_count; i++) {
+        const struct fold_type_name *name = &from->set->names[i];
+        if (name->again || !has_ops(from, i))
+            continue;
+        struct stage_sums *sums = sums_of(fold, name->name, name->path);
+        if (!sums)
+            return -ENOMEM;
+        int rc = stage_sums_add_cells(sums, from->cells, from->set->tables.types[i].base);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 static int by_total(const void *a, const void *b)
 {
     const struct stage_sums *const *left = a;
@@ -135,4 +160,5 @@ const struct fold_class fold_stages = {.name = "stages",
                                        .trail = add_trail,
                                        .fill = fill,
                                        .interval = interval,
+                                       .sums = add_sums,
                                        .free = destroy};

@@ -166,7 +166,9 @@ void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
         open |= opening;
         parts->passed |= opening;
     }
-    /* the finish is a mark of its own, so nothing is left between the last mark and it; what is
-     * still open then ends with the op */
+    /* the finish is a mark of its own, so nothing is left between the last mark and it, unless
+     * there were too many marks; what is still open then ends with the op */
+    if (finish > last)
+        divide(plan, parts, open, winner, finish - last, 0);
     parts->broken |= open & plan->main_line;
 }
