@@ -25,6 +25,11 @@ static FOLD_INLINE bool fold_is_over(const struct fold_op *op, uint64_t now)
     return op->answered == 2 && op->open_branches <= 0 && now > op->closed_ns;
 }
 
+static FOLD_INLINE bool fold_is_overdue(const struct fold_op *op, uint64_t now)
+{
+    return now > op->start_ns && now - op->start_ns > fold_settings.timeout_ns;
+}
+
 /* The op no longer lives under the key. */
 static FOLD_INLINE void fold_let_go(const struct fold_name *name, struct fold_ref ref)
 {
@@ -122,8 +127,7 @@ static FOLD_CALL int fold_look_at(uint32_t slot, uint64_t now)
     if (!op)
         return 0;
     struct fold_ref ref = {slot, op->state};
-    if ((ref.state & 1) == 0 || now <= op->start_ns ||
-        now - op->start_ns <= fold_settings.timeout_ns)
+    if ((ref.state & 1) == 0 || !fold_is_overdue(op, now))
         return 0;
     if (op->answered == 0) {
         fold_give_up(op, ref, FOLD_TIMEOUT);
@@ -231,7 +235,7 @@ static FOLD_INLINE void fold_supersede(struct fold_ref ref, uint64_t now)
     if (!op || op->state != ref.state)
         return;
     if (op->answered == 0)
-        fold_give_up(op, ref, FOLD_KEY_REUSED);
+        fold_give_up(op, ref, fold_is_overdue(op, now) ? FOLD_TIMEOUT : FOLD_KEY_REUSED);
     else if (op->open_branches > 0)
         fold_answer(op, ref, now, true);
 }
@@ -504,8 +508,7 @@ static FOLD_INLINE void fold_take(const struct fold_event *event)
     } else {
         op = fold_current(event, &ref);
     }
-    if (op && event->time_ns > op->start_ns &&
-        event->time_ns - op->start_ns > fold_settings.timeout_ns) {
+    if (op && fold_is_overdue(op, event->time_ns)) {
         fold_look_at(ref.slot, event->time_ns);
         op = 0;
     }
@@ -539,8 +542,7 @@ static long fold_end_step(uint32_t slot, void *context)
         op->open_branches = 0;
         fold_close(slot, ref.state);
     } else {
-        bool late = *last_ns > op->start_ns && *last_ns - op->start_ns > fold_settings.timeout_ns;
-        fold_give_up(op, ref, late ? FOLD_TIMEOUT : FOLD_OPEN);
+        fold_give_up(op, ref, fold_is_overdue(op, *last_ns) ? FOLD_TIMEOUT : FOLD_OPEN);
     }
     return 0;
 }

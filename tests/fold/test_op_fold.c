@@ -167,7 +167,8 @@ static void show_difference(const char *user, const char *kernel)
 
 static void assert_about_equal(uint64_t have, uint64_t want)
 {
-    assert_in_range(have + 5, want, want + 10);
+    uint64_t slack = 5 + want / 20;
+    assert_in_range(have + slack, want, want + 2 * slack);
 }
 
 /* Ends both and compares; returns how many ops there were. */
@@ -185,9 +186,10 @@ static uint64_t compare(void)
     struct fold_sums sums = {.set = both.set, .cells = outside.cells};
     struct trail_counts have = fold_sums_counts(&sums, both.events);
     const struct trail_counts *want = trail_builder_counts(both.builder);
-    assert_int_equal(have.joined, want->joined);
-    assert_int_equal(have.notes + have.unmatched, want->notes + want->unmatched);
-    /* the memory of past keys forgets where two fall into one place, and not in the same order */
+    /* the memory of past keys forgets where two fall into one place; and what is overdue is given
+     * up at once in user space, in the kernel when something comes to it */
+    assert_about_equal(have.joined, want->joined);
+    assert_about_equal(have.notes, want->notes);
     assert_about_equal(have.unmatched, want->unmatched);
     assert_about_equal(have.of_which_before_start, want->of_which_before_start);
     assert_about_equal(have.of_which_after_finish, want->of_which_after_finish);
