@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,47 +117,128 @@ int elf_file_offset(const struct elf_file *file, uint64_t address, bool executab
     return -ENOENT;
 }
 
+/* What a walk through the symbol tables looks for. */
+struct wanted {
+    const char *const *names;
+    size_t count;
+    struct elf_function *functions; /* NULL: objects are wanted */
+    uint64_t *addresses;
+};
+
+static void take_function(struct elf_file *file, const struct wanted *wanted, size_t n,
+                          const GElf_Sym *symbol)
+{
+    struct elf_function *function = &wanted->functions[n];
+    uint64_t offset;
+    if (function->address && function->address != symbol->st_value)
+        function->ambiguous = true;
+    if (!function->address && elf_file_offset(file, symbol->st_value, true, &offset) == 0)
+        *function = (struct elf_function){
+            .address = symbol->st_value, .size = symbol->st_size, .offset = offset};
+}
+
+static bool fits(const char *wanted, const char *name)
+{
+    return strchr(wanted, '*') ? fnmatch(wanted, name, 0) == 0 : strcmp(wanted, name) == 0;
+}
+
 /* Takes the symbols of one table that are wanted. */
 static void look_through(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header,
-                         const char *const *names, size_t count, struct elf_function *functions)
+                         const struct wanted *wanted)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || header->sh_entsize == 0)
         return;
+    int type = wanted->functions ? STT_FUNC : STT_OBJECT;
     size_t symbols = data->d_size / header->sh_entsize;
     for (size_t i = 0; i < symbols && i <= INT32_MAX; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
             return;
-        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
+        if (GELF_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF ||
             symbol.st_value == 0)
             continue;
         const char *name = elf_strptr(file->elf, header->sh_link, symbol.st_name);
         if (!name)
             continue;
-        for (size_t n = 0; n < count; n++) {
-            if (functions[n].address || strcmp(names[n], name) != 0)
+        for (size_t n = 0; n < wanted->count; n++) {
+            if (!fits(wanted->names[n], name))
                 continue;
-            uint64_t offset;
-            if (elf_file_offset(file, symbol.st_value, true, &offset) == 0)
-                functions[n] = (struct elf_function){symbol.st_value, symbol.st_size, offset};
+            if (wanted->functions)
+                take_function(file, wanted, n, &symbol);
+            else
+                wanted->addresses[n] = symbol.st_value;
         }
     }
 }
 
-int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
-                       struct elf_function *functions)
+static int walk_tables(struct elf_file *file, const struct wanted *wanted)
 {
-    memset(functions, 0, count * sizeof(*functions));
     Elf_Scn *section = NULL;
     while ((section = elf_nextscn(file->elf, section))) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header))
             return err_set(EINVAL, "damaged ELF file: %s", elf_errmsg(-1));
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            look_through(file, section, &header, names, count, functions);
+            look_through(file, section, &header, wanted);
     }
     return 0;
+}
+
+int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
+                       struct elf_function *functions)
+{
+    const struct wanted wanted = {.names = names, .count = count, .functions = functions};
+    memset(functions, 0, count * sizeof(*functions));
+    return walk_tables(file, &wanted);
+}
+
+int elf_file_objects(struct elf_file *file, const char *const *names, size_t count,
+                     uint64_t *addresses)
+{
+    const struct wanted wanted = {.names = names, .count = count, .addresses = addresses};
+    memset(addresses, 0, count * sizeof(*addresses));
+    return walk_tables(file, &wanted);
+}
+
+/* Looks for the build-id in one segment of notes; says whether it was there. */
+static bool build_id_in_notes(const struct elf_file *file, const GElf_Phdr *header,
+                              char build_id[ELF_BUILD_ID_SIZE])
+{
+    Elf_Data *data = elf_getdata_rawchunk(file->elf, (int64_t)header->p_offset, header->p_filesz,
+                                          header->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+    GElf_Nhdr note;
+    size_t name, content;
+    for (size_t at = 0; data && (at = gelf_getnote(data, at, &note, &name, &content)) > 0;) {
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+            memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) != 0)
+            continue;
+        const uint8_t *bytes = (const uint8_t *)data->d_buf + content;
+        for (size_t i = 0; i < note.n_descsz && 2 * i + 2 < ELF_BUILD_ID_SIZE; i++)
+            snprintf(build_id + 2 * i, 3, "%02x", bytes[i]);
+        return true;
+    }
+    return false;
+}
+
+void elf_file_build_id(struct elf_file *file, char build_id[ELF_BUILD_ID_SIZE])
+{
+    size_t count;
+    build_id[0] = '\0';
+    if (elf_getphdrnum(file->elf, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (gelf_getphdr(file->elf, (int)i, &header) && header.p_type == PT_NOTE &&
+            build_id_in_notes(file, &header, build_id))
+            return;
+    }
+}
+
+uint64_t elf_file_entry(struct elf_file *file)
+{
+    GElf_Ehdr header;
+    return gelf_getehdr(file->elf, &header) ? header.e_entry : 0;
 }
 
 long elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size)

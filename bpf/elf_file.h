@@ -22,12 +22,25 @@ struct elf_function {
     uint64_t address; /* virtual, as the file says; 0: there is no such function */
     uint64_t size;    /* bytes; 0 when the file does not say */
     uint64_t offset;  /* of its first byte in the file */
+    bool ambiguous;   /* a pattern that fits several functions */
 };
 
 /* Looks up `count` mangled names in .symtab and .dynsym, in one pass; what is not there, or lies
- * outside of the executable code, stays {0}. Negative errno only when the file is damaged. */
+ * outside of the executable code, stays {0}. A name with * is a pattern (fnmatch(3)). Negative
+ * errno only when the file is damaged. */
 int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
                        struct elf_function *functions);
+
+/* The same for data: addresses alone; 0 for what is not there. */
+int elf_file_objects(struct elf_file *file, const char *const *names, size_t count,
+                     uint64_t *addresses);
+
+/* The build-id, in hex; "" when the file has none. */
+#define ELF_BUILD_ID_SIZE 65
+void elf_file_build_id(struct elf_file *file, char build_id[ELF_BUILD_ID_SIZE]);
+
+/* Where the program starts, as the file says. */
+uint64_t elf_file_entry(struct elf_file *file);
 
 /* Virtual address to file offset by the program headers; -ENOENT (no message) if the address is in
  * no part that comes from the file. `executable`: only parts that hold code. */

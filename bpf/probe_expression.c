@@ -54,6 +54,22 @@ static int parse_number(const char **text, long low, long high, int32_t *value)
     return 0;
 }
 
+/* A number, or the name of a field whose place the build-id tells. */
+static int parse_offset(const char **text, int32_t *offset)
+{
+    if (!isalpha((unsigned char)**text))
+        return parse_number(text, 0, 1 << 20, offset);
+    size_t length = 0;
+    while (isalnum((unsigned char)(*text)[length]) || strchr("._", (*text)[length] ?: ' '))
+        length++;
+    int field = probe_field_by_name(*text, length);
+    if (field < 0)
+        return -EINVAL;
+    *text += length;
+    *offset = PROBE_FIELD + field;
+    return 0;
+}
+
 /* term := register | '*' term | '*' '(' term [ '+' number ] ')': innermost load first. */
 static int parse_term(const char **text, struct uprobe_fetch *fetch)
 {
@@ -73,7 +89,7 @@ static int parse_term(const char **text, struct uprobe_fetch *fetch)
         if (**text == '+') {
             (*text)++;
             skip_blanks(text);
-            error = parse_number(text, 0, 1 << 20, &offset);
+            error = parse_offset(text, &offset);
             if (error)
                 return error;
             skip_blanks(text);
@@ -92,6 +108,33 @@ static int parse_term(const char **text, struct uprobe_fetch *fetch)
     return 0;
 }
 
+/* term [ '+' number ] */
+static int parse_sum(const char **text, struct uprobe_fetch *fetch)
+{
+    int error = parse_term(text, fetch);
+    skip_blanks(text);
+    if (error || **text != '+')
+        return error;
+    (*text)++;
+    skip_blanks(text);
+    if (fetch->loads == UPROBE_MAX_LOADS || fetch->width != 8)
+        return -EINVAL;
+    return parse_number(text, 1, 1 << 20, &fetch->offsets[fetch->loads]);
+}
+
+/* 'class' '(' term ')' */
+static int parse_class(const char **text, struct uprobe_fetch *fetch)
+{
+    *text += strlen("class(");
+    int error = parse_term(text, fetch);
+    skip_blanks(text);
+    if (error || fetch->width != 8 || **text != ')')
+        return -EINVAL;
+    (*text)++;
+    fetch->width = UPROBE_CLASS;
+    return 0;
+}
+
 int probe_expression(const char *text, struct uprobe_fetch *fetch, unsigned *registers)
 {
     *fetch = (struct uprobe_fetch){.width = 8};
@@ -99,12 +142,17 @@ int probe_expression(const char *text, struct uprobe_fetch *fetch, unsigned *reg
     int error;
     if (isdigit((unsigned char)*text)) {
         error = parse_number(&text, 0, INT32_MAX, &fetch->offsets[0]);
+    } else if (strncmp(text, "class(", strlen("class(")) == 0) {
+        error = parse_class(&text, fetch);
+    } else if (strcmp(text, "remembered") == 0) {
+        fetch->reg = UPROBE_REMEMBERED;
+        return 0;
     } else {
         if (*text == '-') {
             fetch->negate = 1;
             text++;
         }
-        error = parse_term(&text, fetch);
+        error = parse_sum(&text, fetch);
     }
     skip_blanks(&text);
     if (error || *text)

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "points.h"
+#include "probe_map_parts.h"
 #include "yaml_file.h"
 
 static int get_point(const struct yaml_file *file, const yaml_node_t *node, int *point)
@@ -163,9 +164,86 @@ static int row_function(const struct yaml_file *file, const yaml_node_t *node, v
     return yaml_copy(file, node, &((struct probe_row *)context)->function);
 }
 
+static int add_symbol(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_row *row = context;
+    char **grown = realloc(row->symbols, (row->symbol_count + 1) * sizeof(*grown));
+    if (!grown)
+        return err_no_memory();
+    row->symbols = grown;
+    grown[row->symbol_count] = NULL;
+    int error = yaml_copy(file, node, &grown[row->symbol_count]);
+    if (!error)
+        row->symbol = grown[0];
+    row->symbol_count++;
+    return error;
+}
+
 static int row_symbol(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return yaml_copy(file, node, &((struct probe_row *)context)->symbol);
+    struct probe_row *row = context;
+    if (row->symbol) /* it says so */
+        return yaml_copy(file, node, &row->symbol);
+    return node->type == YAML_SEQUENCE_NODE ? yaml_each_item(file, node, add_symbol, context)
+                                            : add_symbol(file, node, context);
+}
+
+static int get_detail(const struct yaml_file *file, const yaml_node_t *node, int *detail)
+{
+    const char *name;
+    int error = yaml_string(file, node, &name);
+    if (error)
+        return error;
+    *detail = probe_detail_by_name(name);
+    return *detail < 0 ? yaml_wrong(file, node, "%s", err_message()) : 0;
+}
+
+static int add_detail(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    int detail;
+    int error = get_detail(file, node, &detail);
+    if (!error)
+        ((struct probe_row *)context)->details |= (uint8_t)(1u << detail);
+    return error;
+}
+
+static int row_detail(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_row *row = context;
+    row->details = 0;
+    if (node->type == YAML_SEQUENCE_NODE)
+        return yaml_each_item(file, node, add_detail, context);
+    int detail;
+    int error = get_detail(file, node, &detail);
+    if (!error)
+        row->details = (uint8_t)(((1u << DETAIL_COUNT) - 1) & ~((1u << detail) - 1));
+    return error;
+}
+
+static int row_remember(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    bool remember;
+    int error = yaml_bool(file, node, &remember);
+    if (!error && remember)
+        ((struct probe_row *)context)->site.kind = UPROBE_REMEMBER;
+    return error;
+}
+
+/* The kind of the key in arg0. */
+static int row_kind(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_row *row = context;
+    const char *name;
+    int error = yaml_string(file, node, &name);
+    if (error)
+        return error;
+    for (int kind = KEY_CURRENT + 1; kind < KEY_COUNT; kind++) {
+        if (strcmp(key_kind_name((enum key_kind)kind), name) != 0)
+            continue;
+        row->site.arg1 = (struct uprobe_fetch){.width = 8, .offsets = {kind}};
+        return 0;
+    }
+    return yaml_wrong(file, node, "unknown kind of key '%s'", name);
 }
 
 static int row_required(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -188,6 +266,17 @@ static int check_row(const struct yaml_file *file, const yaml_node_t *node,
 {
     if (!row->symbol)
         return yaml_wrong(file, node, "a probe wants a `symbol`");
+    bool links = row->point >= 0 && (point_rows[row->point].role == ROLE_LINK ||
+                                     point_rows[row->point].role == ROLE_MOVE);
+    if (links && row->site.arg1.width == 0)
+        return yaml_wrong(file, node, "the probe of %s wants the `kind` of the key in arg0",
+                          row->symbol);
+    if (row->site.kind == UPROBE_REMEMBER)
+        return row->point >= 0 || row->text_count
+                   ? yaml_wrong(file, node, "a probe that remembers has no point")
+                   : 0;
+    if (row->site.key.width == 0 && row->point >= 0 && point_rows[row->point].key == KEY_CURRENT)
+        return 0;
     if (row->site.key.width == 0)
         return yaml_wrong(file, node, "the probe of %s wants a `key`", row->symbol);
     bool by_text = row->text_count > 0;
@@ -203,19 +292,14 @@ static int check_row(const struct yaml_file *file, const yaml_node_t *node,
 static int read_row(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
-        {"point", row_point},
-        {"function", row_function},
-        {"symbol", row_symbol},
-        {"required", row_required},
-        {"key", row_key},
-        {"arg0", row_arg0},
-        {"arg1", row_arg1},
-        {"when", row_when},
-        {"clock", row_clock},
-        {"text", row_text},
-        {"length", row_length},
-        {"texts", row_texts},
-        {0},
+        {"point", row_point},       {"function", row_function},
+        {"symbol", row_symbol},     {"detail", row_detail},
+        {"required", row_required}, {"key", row_key},
+        {"arg0", row_arg0},         {"arg1", row_arg1},
+        {"kind", row_kind},         {"remember", row_remember},
+        {"when", row_when},         {"clock", row_clock},
+        {"text", row_text},         {"length", row_length},
+        {"texts", row_texts},       {0},
     };
     struct probe_map *map = context;
     if (map->count == UPROBE_MAX_SITES)
@@ -225,11 +309,16 @@ static int read_row(const struct yaml_file *file, const yaml_node_t *node, void 
         return err_no_memory();
     map->rows = grown;
     struct probe_row *row = &map->rows[map->count++];
-    *row = (struct probe_row){.line = yaml_line(node), .point = -1};
+    *row = (struct probe_row){
+        .line = yaml_line(node),
+        .point = -1,
+        .details = 1u << DETAIL_STANDARD | 1u << DETAIL_DEEP,
+    };
     int error = yaml_each_key(file, node, keys, row);
     if (error)
         return error;
-    row->site.kind = row->text_count ? UPROBE_TEXT : UPROBE_POINT;
+    if (row->text_count)
+        row->site.kind = UPROBE_TEXT;
     row->site.point = row->point < 0 ? 0 : (uint16_t)row->point;
     return check_row(file, node, row);
 }
@@ -246,6 +335,11 @@ static int map_version(const struct yaml_file *file, const yaml_node_t *node, vo
     return yaml_copy(file, node, &((struct probe_map *)context)->version);
 }
 
+static int map_verified(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    return yaml_bool(file, node, &((struct probe_map *)context)->verified);
+}
+
 static int map_probes(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     return yaml_each_item(file, node, read_row, context);
@@ -256,6 +350,9 @@ static int read_map(const struct yaml_file *file, const yaml_node_t *root, struc
     static const struct yaml_key keys[] = {
         {"daemon", map_daemon},
         {"version", map_version},
+        {"verified", map_verified},
+        {"classes", probe_map_classes},
+        {"layouts", probe_map_layouts},
         {"probes", map_probes},
         {0},
     };
@@ -276,8 +373,10 @@ int probe_map_read(const char *name, struct probe_map **result)
     if (error)
         return error;
     struct probe_map *map = calloc(1, sizeof(*map));
-    if (map)
+    if (map) {
+        map->verified = true;
         map->file = strdup(name);
+    }
     error = map && map->file ? read_map(&file, root, map) : err_no_memory();
     yaml_file_close(&file);
     if (error)
@@ -296,9 +395,17 @@ void probe_map_free(struct probe_map *map)
         for (size_t t = 0; t < row->text_count; t++)
             free(row->texts[t].text);
         free(row->texts);
-        free(row->symbol);
+        for (size_t n = 0; n < row->symbol_count; n++)
+            free(row->symbols[n]);
+        free(row->symbols);
         free(row->function);
     }
+    for (size_t i = 0; i < map->class_count; i++)
+        free(map->classes[i].symbol);
+    free(map->classes);
+    for (size_t i = 0; i < map->layout_count; i++)
+        free(map->layouts[i].build_id);
+    free(map->layouts);
     free(map->rows);
     free(map->file);
     free(map->daemon);

@@ -19,7 +19,10 @@
  *   probes:
  *     - point: osd.enqueue
  *       function: OSD::enqueue_op(spg_t, OpRequestRef&&, epoch_t)
- *       symbol: _ZN3OSD10enqueue_op...
+ *       symbol: _ZN3OSD10enqueue_op...   or a list of such: the first that the program has; a name
+ *                                 with * must fit exactly one
+ *       detail: basic             from this level on (basic, standard, deep; left out: standard); a
+ *                                 list: at these alone
  *       required: true            left out: false, the point is done without where it is missing
  *       key: "*rsi"               how to come to the key; arg0, arg1 likewise, left out: 0
  *       when: "esi < 0"           left out: at every hit
@@ -27,6 +30,7 @@
  *       symbol: ...
  *       key: rdi
  *       arg0: rcx
+ *       kind: message             of the key in arg0 of LINK and MOVE points
  *       clock: utime              arg0 of STAMP points is packed seconds and ns of the wall clock
  *       text: rdx                 address of a text that says which point it is
  *       length: rsi
@@ -35,14 +39,50 @@
  *         op.delayed: [waiting for active, ...]
  *         ignore: [reached_pg]    known, and of no interest
  *
- * Two probes may name the same function: the second one then sits a few instructions behind the
- * first, so that their events come in the order of the rows.
+ *     - function: PG::lock(bool)  no point: the thread only remembers when it came here last
+ *       symbol: ...
+ *       remember: true
+ *   classes: {42: [_ZTV6MOSDOp]}  numbers for classes, by the symbols of their virtual tables
+ *   layouts:                      optional: where fields lie, in the programs with these build-ids
+ *     - build_id: fb66...
+ *       fields: {message.tid: 34}
+ *   verified: false               no program of this version was at hand; left out: true
+ *
+ * Several rows may name the same function: one hit serves them all, in the order of the rows.
  *
  * An expression is a register as the function finds it at its entry (rdi rsi rdx rcx r8 r9 rsp, or
  * edi ... r9d for an int), `*X` for the 8 bytes at X, `*(X+16)` likewise with an offset (up to
- * three such loads), `-X` for the negated value, or a number. The caller's stack arguments begin
- * at rsp+8.
+ * three such loads), `X+16`, `-X` for the negated value, a number, `remembered` for the time that
+ * the thread remembered, or `class(*X)` for the number of the class of the object at X. The
+ * caller's stack arguments begin at rsp+8. An offset may be the name of a field of `layouts`
+ * (`*(rsi+message.tid)`): where the program's build-id is not there, the row is left out.
  */
+
+/* How much is probed; not said: standard. */
+enum probe_detail { DETAIL_NOT_SAID, DETAIL_BASIC, DETAIL_STANDARD, DETAIL_DEEP, DETAIL_COUNT };
+extern const char *const probe_detail_names[DETAIL_COUNT];
+
+/* The level with this name; -EINVAL, with the message, when there is none. */
+int probe_detail_by_name(const char *name);
+
+/* Where a field lies is known for one build only; until then its place in an expression is taken
+ * by PROBE_FIELD + its number. */
+#define PROBE_FIELD 0x70000000
+/* The number of the field with this name ("message.tid"); -ENOENT, no message. */
+int probe_field_by_name(const char *name, size_t length);
+#define PROBE_FIELDS 16
+
+/* Where the fields of one build lie. */
+struct probe_layout {
+    char *build_id;                /* in hex; owned */
+    int32_t offsets[PROBE_FIELDS]; /* -1: not told */
+};
+
+/* A class of the daemon, by the symbol of its virtual table. */
+struct probe_class {
+    uint32_t number;
+    char *symbol; /* owned */
+};
 
 struct probe_text {
     char *text;     /* as the daemon says it; owned */
@@ -54,8 +94,11 @@ struct probe_row {
     int point; /* enum point; -1: the texts say */
     bool required;
     bool utime_stamp; /* arg0 of STAMP points is a packed utime_t */
-    char *symbol;     /* owned */
-    char *function;   /* for people; owned */
+    uint8_t details;  /* bit set of (1 << enum probe_detail) at which it is probed */
+    char **symbols;   /* alternatives, the best first; owned, and they are */
+    size_t symbol_count;
+    char *symbol;   /* the first of them; weak */
+    char *function; /* for people; owned */
     struct uprobe_site site;
     unsigned registers; /* bit set of (1 << enum uprobe_register) that the site must leave alone */
     size_t text_count;
@@ -66,8 +109,13 @@ struct probe_map {
     char *file; /* owned */
     char *daemon;
     char *version;
+    bool verified; /* tried with a program of this version */
     size_t count;
     struct probe_row *rows;
+    size_t layout_count;
+    struct probe_layout *layouts; /* owned */
+    size_t class_count;
+    struct probe_class *classes; /* owned */
 };
 
 /* Reads a map; refuses, with file, line and what to do, what is not YAML, unknown keys, points and
@@ -80,6 +128,14 @@ void probe_map_free(struct probe_map *map); /* NULL is fine */
  * lists what there is, when none fits. */
 int probe_map_find(const char *directory, const char *daemon, const char *version,
                    struct probe_map **map, bool *exact);
+
+/* The row as it is for a program with this layout (NULL: none is known). -ENOENT with the message
+ * when it needs a field that is not known. */
+int probe_row_site(const struct probe_row *row, const struct probe_layout *layout,
+                   struct uprobe_site *site);
+
+/* The layout for a build-id, or NULL. */
+const struct probe_layout *probe_map_layout(const struct probe_map *map, const char *build_id);
 
 /* Where the maps lie: $OPTRAIL_MAPS, else the installation's directory, else the source tree's.
  * Static storage. */

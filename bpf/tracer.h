@@ -17,10 +17,11 @@
  * away again.
  */
 struct tracer_options {
-    bool allow_slow;     /* also at instructions that the kernel single-steps */
-    double seconds;      /* trace for so long; 0: until told to stop */
-    uint32_t ring_bytes; /* a power of two; 0: 16 MiB */
-    bool one_by_one;     /* a perf event a probe, as on kernels before 6.6: for trying that way */
+    enum probe_detail detail; /* how much of the map is probed */
+    bool allow_slow;          /* also at instructions that the kernel single-steps */
+    double seconds;           /* trace for so long; 0: until told to stop */
+    uint32_t ring_bytes;      /* a power of two; 0: 16 MiB */
+    bool one_by_one; /* a perf event a probe, as on kernels before 6.6: for trying that way */
     const volatile sig_atomic_t *stop; /* weak; NULL or: becomes non-zero to end the tracing */
 };
 
@@ -29,9 +30,11 @@ struct tracer_site {
     const char *name;     /* the point, or "texts of FUNCTION"; weak, lives as long as the tracer */
     const char *function; /* weak */
     bool attached;
+    bool shares_hit;  /* with the site of the same function before it: no hit of its own */
     bool slow;        /* at a single-stepped instruction */
     char reason[224]; /* why it is not attached */
     uint64_t events;
+    uint64_t ignored; /* hits that its condition refused, or that only remembered the time */
     uint64_t unknown_text;
     uint64_t faults; /* hits whose arguments could not be read */
     uint64_t lost;

@@ -53,10 +53,12 @@ static void refuse(struct tracer *tracer, size_t index)
     snprintf(tracer->sites[index].reason, sizeof(tracer->sites[index].reason), "%s", err_message());
 }
 
-/* Finds the place for one row of the map. */
-static int place_function(struct tracer *tracer, struct elf_file *file, const struct probe_row *row,
-                          const struct elf_function *function, int nth, size_t index)
+/* Finds the place for the rows of one function. `registers`: all that any of them needs. */
+static int place_function(struct tracer *tracer, struct elf_file *file, unsigned registers,
+                          const struct elf_function *function, size_t index)
 {
+    if (function->ambiguous)
+        return err_set(ENOTUNIQ, "the program has several functions of that pattern");
     if (!function->address)
         return err_set(ENOENT, "the program has no such function");
     size_t size = function->size && function->size < MAX_FUNCTION ? function->size : 256;
@@ -65,9 +67,9 @@ static int place_function(struct tracer *tracer, struct elf_file *file, const st
         return err_no_memory();
     long got = elf_file_read(file, function->offset, code, size);
     struct site site;
-    int error = got < 0 ? (int)got
-                        : site_choose(code, (size_t)got, row->registers, nth,
-                                      tracer->options.allow_slow, &site);
+    int error =
+        got < 0 ? (int)got
+                : site_choose(code, (size_t)got, registers, 0, tracer->options.allow_slow, &site);
     free(code);
     if (error)
         return error;
@@ -100,6 +102,10 @@ static int name_of_row(struct tracer *tracer, const struct probe_row *row, size_
         site->name = point_rows[row->point].name;
         return 0;
     }
+    if (row->site.kind == UPROBE_REMEMBER) {
+        site->name = "a remembered time";
+        return 0;
+    }
     char *name;
     if (asprintf(&name, "texts of %.*s", (int)strcspn(site->function, "("), site->function) < 0)
         return err_no_memory();
@@ -107,44 +113,147 @@ static int name_of_row(struct tracer *tracer, const struct probe_row *row, size_
     return 0;
 }
 
-/* How many rows before this one probe the same function. */
-static int same_before(const struct probe_map *map, size_t index)
+/* The rows that are probed at this level of detail, and the functions they mean. */
+struct chosen {
+    size_t count;
+    const struct probe_row **rows;
+    struct elf_function *functions;
+    int *errors; /* of those that cannot be, with the reason in tracer->sites */
+};
+
+static void chosen_free(struct chosen *chosen)
 {
-    int same = 0;
-    for (size_t i = 0; i < index; i++)
-        same += strcmp(map->rows[i].symbol, map->rows[index].symbol) == 0;
-    return same;
+    free(chosen->rows);
+    free(chosen->functions);
+    free(chosen->errors);
+}
+
+/* The first of the row's symbols that the program has. */
+static int find_function(struct elf_file *file, const struct probe_row *row,
+                         struct elf_function *function)
+{
+    struct elf_function *found = calloc(row->symbol_count, sizeof(*found));
+    if (!found)
+        return err_no_memory();
+    int error =
+        elf_file_functions(file, (const char *const *)row->symbols, row->symbol_count, found);
+    size_t first = 0;
+    while (first + 1 < row->symbol_count && !found[first].address)
+        first++;
+    *function = found[first];
+    free(found);
+    return error;
+}
+
+/* All rows' first symbols in one walk through the tables; the few others one by one. */
+static int find_functions(struct elf_file *file, struct chosen *chosen)
+{
+    const char **symbols = calloc(chosen->count, sizeof(*symbols));
+    if (!symbols)
+        return err_no_memory();
+    for (size_t i = 0; i < chosen->count; i++)
+        symbols[i] = chosen->rows[i]->symbol;
+    int error = elf_file_functions(file, symbols, chosen->count, chosen->functions);
+    free(symbols);
+    for (size_t i = 0; !error && i < chosen->count; i++)
+        if (!chosen->functions[i].address && chosen->rows[i]->symbol_count > 1)
+            error = find_function(file, chosen->rows[i], &chosen->functions[i]);
+    return error;
+}
+
+static int choose_rows(struct tracer *tracer, struct elf_file *file, const struct probe_map *map,
+                       struct chosen *chosen)
+{
+    chosen->rows = calloc(map->count, sizeof(const struct probe_row *));
+    chosen->functions = calloc(map->count, sizeof(*chosen->functions));
+    chosen->errors = calloc(map->count, sizeof(*chosen->errors));
+    if (!chosen->rows || !chosen->functions || !chosen->errors)
+        return err_no_memory();
+    enum probe_detail detail = tracer->options.detail ?: DETAIL_STANDARD;
+    for (size_t i = 0; i < map->count; i++)
+        if (map->rows[i].details & 1u << detail)
+            chosen->rows[chosen->count++] = &map->rows[i];
+    int error = reserve(tracer, chosen->count);
+    return error ? error : find_functions(file, chosen);
+}
+
+/* Fills in the rows; those that this build does not tell enough for get an error. */
+static int fill_rows(struct tracer *tracer, struct elf_file *file, const struct probe_map *map,
+                     struct chosen *chosen)
+{
+    char build_id[ELF_BUILD_ID_SIZE];
+    elf_file_build_id(file, build_id);
+    const struct probe_layout *layout = probe_map_layout(map, build_id);
+    int error = 0;
+    for (size_t i = 0; !error && i < chosen->count; i++) {
+        const struct probe_row *row = chosen->rows[i];
+        error = name_of_row(tracer, row, i);
+        if (!error)
+            error = add_texts(tracer, row);
+        if (!error && row->utime_stamp && row->point >= 0)
+            tracer->utime_stamps[row->point] = true;
+        chosen->errors[i] = probe_row_site(row, layout, &tracer->specs[i]);
+        if (chosen->errors[i])
+            refuse(tracer, i);
+    }
+    return error;
+}
+
+/* One hit serves all rows of a function: chains them behind the first, which alone has a place. */
+static void place_rows(struct tracer *tracer, struct elf_file *file, struct chosen *chosen,
+                       size_t first)
+{
+    unsigned registers = 0;
+    size_t last = first, length = 0;
+    for (size_t i = first; i < chosen->count; i++) {
+        if (chosen->errors[i] ||
+            (i != first && (!chosen->functions[i].address ||
+                            chosen->functions[i].address != chosen->functions[first].address)))
+            continue;
+        if (++length > UPROBE_MAX_CHAIN) {
+            chosen->errors[i] =
+                err_set(E2BIG, "more than %d rows at one function", UPROBE_MAX_CHAIN);
+            refuse(tracer, i);
+            continue;
+        }
+        registers |= chosen->rows[i]->registers;
+        if (i != first)
+            tracer->specs[last].next = (uint16_t)i;
+        last = i;
+    }
+    int error = place_function(tracer, file, registers, &chosen->functions[first], first);
+    for (size_t i = first;; i = tracer->specs[i].next) {
+        chosen->errors[i] = error ? error : 1;
+        if (error)
+            refuse(tracer, i);
+        else
+            tracer->sites[i].attached = true;
+        tracer->sites[i].shares_hit = i != first;
+        if (tracer->specs[i].next == 0)
+            return;
+    }
 }
 
 static int choose_from_map(struct tracer *tracer, struct elf_file *file,
                            const struct probe_map *map)
 {
-    const char **symbols = calloc(map->count, sizeof(*symbols));
-    struct elf_function *functions = calloc(map->count, sizeof(*functions));
-    int error = symbols && functions ? reserve(tracer, map->count) : err_no_memory();
-    for (size_t i = 0; !error && i < map->count; i++)
-        symbols[i] = map->rows[i].symbol;
+    struct chosen chosen = {0};
+    int error = choose_rows(tracer, file, map, &chosen);
     if (!error)
-        error = elf_file_functions(file, symbols, map->count, functions);
-    for (size_t i = 0; !error && i < map->count; i++) {
-        const struct probe_row *row = &map->rows[i];
-        tracer->specs[i] = row->site;
-        error = name_of_row(tracer, row, i);
-        if (!error)
-            error = add_texts(tracer, row);
-        if (error)
-            break;
-        if (row->utime_stamp && row->point >= 0)
-            tracer->utime_stamps[row->point] = true;
-        int refused = place_function(tracer, file, row, &functions[i], same_before(map, i), i);
-        if (refused && row->required)
-            error = err_prefix(refused, "%s:%d: %s cannot be probed at %s", map->file, row->line,
-                               tracer->sites[i].name, tracer->sites[i].function);
-        else if (refused)
-            refuse(tracer, i);
+        error = fill_rows(tracer, file, map, &chosen);
+    if (!error)
+        error = tracer_add_classes(tracer, file, map);
+    for (size_t i = 0; !error && i < chosen.count; i++) {
+        if (!chosen.errors[i])
+            place_rows(tracer, file, &chosen, i);
+        if (chosen.errors[i] < 0 && chosen.rows[i]->required) {
+            err_set(-chosen.errors[i], "%s", tracer->sites[i].reason);
+            error =
+                err_prefix(chosen.errors[i], "%s:%d: %s cannot be probed at %s", map->file,
+                           chosen.rows[i]->line, tracer->sites[i].name, tracer->sites[i].function);
+        }
     }
-    free(symbols);
-    free(functions);
+    chosen_free(&chosen);
     return error;
 }
 

@@ -108,13 +108,80 @@ static void test_expressions(void **state)
     assert_int_equal(probe_expression("5", &fetch, &registers), 0);
     assert_int_equal(fetch.reg, UPROBE_NONE);
     assert_int_equal(fetch.offsets[0], 5);
-    const char *const wrong[] = {"",        "rax",         "*",        "*(rsi",
-                                 "rsi+8",   "rsp",         "*esi",     "****rdi",
-                                 "rdi rsi", "*(rsi+)",     "*(rsi-8)", "*(rsi+9999999999)",
-                                 "-5",      "99999999999", "*5"};
+    assert_int_equal(probe_expression("rsi+16", &fetch, &registers), 0);
+    assert_int_equal(fetch.loads, 0);
+    assert_int_equal(fetch.offsets[0], 16);
+    assert_int_equal(probe_expression("*(rdi+8)+16", &fetch, &registers), 0);
+    assert_int_equal(fetch.loads, 1);
+    assert_int_equal(fetch.offsets[1], 16);
+    registers = 0;
+    assert_int_equal(probe_expression("remembered", &fetch, &registers), 0);
+    assert_int_equal(fetch.reg, UPROBE_REMEMBERED);
+    assert_int_equal(registers, 0);
+    assert_int_equal(probe_expression("class(*rsi)", &fetch, &registers), 0);
+    assert_int_equal(fetch.width, UPROBE_CLASS);
+    assert_int_equal(fetch.loads, 1);
+    assert_int_equal(probe_expression("*(*rsi+message.tid)", &fetch, &registers), 0);
+    assert_int_equal(fetch.offsets[1], PROBE_FIELD + probe_field_by_name("message.tid", 11));
+    const char *const wrong[] = {"class(rsi",
+                                 "class(esi)",
+                                 "*(rsi+no.such)",
+                                 "rsi+0",
+                                 "",
+                                 "rax",
+                                 "*",
+                                 "*(rsi",
+                                 "rsi+",
+                                 "rsp",
+                                 "*esi",
+                                 "****rdi",
+                                 "rdi rsi",
+                                 "*(rsi+)",
+                                 "*(rsi-8)",
+                                 "*(rsi+9999999999)",
+                                 "-5",
+                                 "99999999999",
+                                 "*5"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         if (probe_expression(wrong[i], &fetch, &registers) != -EINVAL)
             fail_msg("`%s` was taken for an expression", wrong[i]);
+}
+
+/* Levels, alternatives, classes, and fields that are known for one build only. */
+static void test_what_a_build_changes(void **state)
+{
+    (void)state;
+    write_file(file,
+               "daemon: d\nversion: 1\nverified: false\n"
+               "classes: {42: [_ZTV1A, _ZTV1B], 43: [_ZTV1C]}\n"
+               "layouts:\n  - build_id: abcd\n    fields: {message.tid: 0x22}\n"
+               "probes:\n"
+               "  - {point: op.start, symbol: [f, \"g*\"], key: \"*(rdi+message.tid)\",\n"
+               "     detail: [basic]}\n"
+               "  - {point: reply.queued, symbol: f, arg0: rsi, kind: message, detail: deep}\n"
+               "  - {symbol: f, remember: true}\n");
+    struct probe_map *map;
+    if (probe_map_read(file, &map))
+        fail_msg("%s", err_message());
+    assert_false(map->verified);
+    assert_int_equal(map->class_count, 3);
+    assert_int_equal(map->classes[1].number, 42);
+    assert_string_equal(map->classes[2].symbol, "_ZTV1C");
+    const struct probe_row *row = &map->rows[0];
+    assert_int_equal(row->symbol_count, 2);
+    assert_string_equal(row->symbols[1], "g*");
+    assert_int_equal(row->details, 1u << DETAIL_BASIC);
+    assert_int_equal(map->rows[1].details, 1u << DETAIL_DEEP);
+    assert_int_equal(map->rows[1].site.arg1.offsets[0], KEY_MESSAGE);
+    assert_int_equal(map->rows[2].details, 1u << DETAIL_STANDARD | 1u << DETAIL_DEEP);
+    assert_int_equal(map->rows[2].site.kind, UPROBE_REMEMBER);
+    struct uprobe_site site;
+    assert_int_equal(probe_row_site(row, probe_map_layout(map, "abcd"), &site), 0);
+    assert_int_equal(site.key.offsets[0], 0x22);
+    assert_null(probe_map_layout(map, "beef"));
+    assert_int_equal(probe_row_site(row, NULL, &site), -ENOENT);
+    assert_non_null(strstr(err_message(), "message.tid"));
+    probe_map_free(map);
 }
 
 static const struct {
@@ -130,6 +197,16 @@ static const struct {
      ":7: ", "is no condition"},
     {HEAD "  - point: op.start\n    symbol: f\n    key: rdi\n    colour: red\n",
      ":7: ", "unknown key 'colour'"},
+    {HEAD "  - {point: op.start, symbol: f, key: rdi, detail: fine}\n",
+     ":4: ", "basic, standard and deep"},
+    {HEAD "  - {point: filestore.sequence, symbol: f, key: rdi, arg0: rsi}\n",
+     ":4: ", "wants the `kind`"},
+    {HEAD "  - {point: filestore.sequence, symbol: f, key: rdi, arg0: rsi, kind: colour}\n",
+     ":4: ", "unknown kind of key 'colour'"},
+    {HEAD "  - {point: op.start, symbol: f, remember: true}\n", ":4: ", "has no point"},
+    {"daemon: d\nclasses: {x: [f]}\n", ":2: ", "is no number"},
+    {"daemon: d\nlayouts:\n  - fields: {message.tid: 1}\n", ":3: ", "wants a `build_id`"},
+    {"daemon: d\nlayouts:\n  - {build_id: a, fields: {no.such: 1}}\n", ":3: ", "unknown field"},
     {HEAD "  - {symbol: f, key: rdi}\n", ":4: ", "either a `point` or `texts`"},
     {HEAD "  - {symbol: f, key: rdi, texts: {op.started: [a]}}\n", ":4: ", "wants `text` and"},
     {HEAD "  - {symbol: f, key: rdi, text: rsi, length: rdx,\n"
@@ -236,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_map_is_read),
         cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_what_a_build_changes),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_a_map_is_found_by_version),
