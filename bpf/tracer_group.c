@@ -473,8 +473,6 @@ int tracer_group_open(const struct target *targets, size_t count,
         tracer_group_close(group);
         return error;
     }
-    for (size_t i = 0; i < count; i++)
-        tell(group, TRACER_PROBED, i);
     group->begun_ns = group->looked_ns = tracer_now_ns();
     if (options->each.seconds > 0)
         group->deadline_ns = group->begun_ns + (uint64_t)(options->each.seconds * 1e9);

@@ -18,7 +18,7 @@ struct tracer_member {
 };
 
 enum tracer_notice {
-    TRACER_PROBED,  /* a process is probed: at the beginning, and after a restart */
+    TRACER_PROBED,  /* a new process is probed, after a restart */
     TRACER_ENDED,   /* its process has ended, or has become another program */
     TRACER_REFUSED, /* its process cannot be probed (yet, or again): err_message() says why */
 };

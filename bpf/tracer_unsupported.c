@@ -5,6 +5,7 @@
 
 #include "err.h"
 #include "tracer.h"
+#include "tracer_group.h"
 
 bool tracer_supported(void)
 {
@@ -62,4 +63,66 @@ const char *tracer_method(const struct tracer *tracer)
 {
     (void)tracer;
     return "";
+}
+
+int tracer_group_open(const struct target *targets, size_t count,
+                      const struct tracer_group_options *options, struct tracer_group **group)
+{
+    (void)targets;
+    (void)count;
+    (void)options;
+    struct tracer *none;
+    *group = NULL;
+    return tracer_open(NULL, NULL, NULL, &none);
+}
+
+void tracer_group_close(struct tracer_group *group)
+{
+    (void)group;
+}
+
+struct event_feed *tracer_group_feed(struct tracer_group *group)
+{
+    (void)group;
+    return NULL;
+}
+
+size_t tracer_group_size(const struct tracer_group *group)
+{
+    (void)group;
+    return 0;
+}
+
+const struct tracer_member *tracer_group_member(const struct tracer_group *group, size_t member)
+{
+    (void)group;
+    (void)member;
+    return NULL;
+}
+
+struct tracer *tracer_group_tracer(struct tracer_group *group, size_t member)
+{
+    (void)group;
+    (void)member;
+    return NULL;
+}
+
+struct tracer_counts tracer_group_counts(struct tracer_group *group, size_t member)
+{
+    (void)group;
+    (void)member;
+    return (struct tracer_counts){0};
+}
+
+int tracer_group_find(const struct tracer_group *group, uint32_t pid)
+{
+    (void)group;
+    (void)pid;
+    return -1;
+}
+
+struct tracer_group_slices tracer_group_slices(const struct tracer_group *group)
+{
+    (void)group;
+    return (struct tracer_group_slices){0};
 }

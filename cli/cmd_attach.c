@@ -3,21 +3,25 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analysis.h"
 #include "err.h"
 #include "interrupt.h"
-#include "live_source.h"
+#include "live_group.h"
 #include "report_output.h"
+#include "target_options.h"
 #include "top.h"
 #include "tracer.h"
 
 static struct report_output output;
 static const char *path;
-static int64_t pid;
-static const char *osd;
+static struct target_options chosen;
+static bool each;
+static bool follow;
+static const char *duty;
 static double seconds;
 static bool allow_slow;
 static bool live;
@@ -25,19 +29,7 @@ static double interval = 1;
 static bool interval_given;
 
 static const struct option_row options[] = {
-    {.name = "pid",
-     .letter = 'p',
-     .type = OPTION_NUMBER,
-     .argument = "PID",
-     .value = &pid,
-     .minimum = 1,
-     .maximum = INT_MAX,
-     .text = "the daemon with this process number"},
-    {.name = "osd",
-     .type = OPTION_STRING,
-     .argument = "ID",
-     .value = &osd,
-     .text = "the ceph-osd with this id"},
+    TARGET_OPTION_ROWS(chosen),
     {.name = "duration",
      .letter = 'd',
      .type = OPTION_SECONDS,
@@ -65,42 +57,25 @@ static const struct option_row options[] = {
      .value = &path,
      .text = "take the stages from this path file, or from the files of this directory, in place "
              "of the installed ones"},
+    {.name = "each",
+     .type = OPTION_FLAG,
+     .value = &each,
+     .text = "of several daemons, also the tables of each"},
+    {.name = "follow",
+     .type = OPTION_FLAG,
+     .value = &follow,
+     .text = "when a daemon is restarted, go on with its new process"},
+    {.name = "duty",
+     .type = OPTION_STRING,
+     .argument = "PART",
+     .value = &duty,
+     .text = "trace for this part of the time only (10%), in slices longer than the slowest ops"},
     {.name = "allow-slow",
      .type = OPTION_FLAG,
      .value = &allow_slow,
      .text = "also probe where the kernel must single-step: some 20 microseconds a hit"},
     {0},
 };
-
-static int choose_target(struct target *target)
-{
-    if ((pid != 0) + (osd != NULL) != 1)
-        return err_set(EINVAL, "say which daemon: -p PID or --osd ID (optrail list shows them)");
-    struct tracer *none;
-    if (!tracer_supported())
-        return tracer_open(target, NULL, NULL, &none); /* it says what is missing */
-    int error = osd ? target_find_osd(osd, target) : target_inspect((pid_t)pid, target);
-    if (error)
-        return error;
-    if (target->obstacle[0])
-        return err_set(EPERM, "pid %d cannot be traced: %s", target->pid, target->obstacle);
-    if (!target->kind[0])
-        return err_set(ENOENT,
-                       "pid %d is no storage daemon that optrail knows, nor does it carry "
-                       "optrail's probes: optrail list shows those that do",
-                       target->pid);
-    return 0;
-}
-
-/* The path file of a Ceph daemon's store: the points alone do not tell the stores apart. For other
- * daemons all installed paths. */
-static const char *choose_path(const struct target *target, char *file, size_t size)
-{
-    if (path || strncmp(target->kind, "ceph-", 5) != 0 || strchr(target->store, '/'))
-        return path;
-    int length = snprintf(file, size, "%s/ceph-%s.yaml", path_default_directory(), target->store);
-    return length < (int)size && access(file, R_OK) == 0 ? file : NULL;
-}
 
 static int check_live(void)
 {
@@ -112,63 +87,60 @@ static int check_live(void)
     return 0;
 }
 
-/* What a snapshot for the live screen needs. */
-struct live_view {
-    struct analysis *analysis;
-    const struct target *target;
-    struct tracer *tracer;
-};
+/* The part of the time that --duty says: "10%" or "0.1"; 0: it was not given. */
+static int read_duty(double *fraction)
+{
+    char *end;
+    *fraction = 0;
+    if (!duty)
+        return 0;
+    double value = strtod(duty, &end);
+    bool percent = strcmp(end, "%") == 0;
+    if (end == duty || (*end && !percent))
+        return err_set(EINVAL, "--duty: '%s' is no part of the time: 10%%, say", duty);
+    *fraction = percent ? value / 100 : value;
+    if (!(*fraction >= 0.001 && *fraction <= 0.9))
+        return err_set(EINVAL, "--duty: %s is not between 0.1%% and 90%%", duty);
+    return 0;
+}
 
 static int take_snapshot(void *context, enum analysis_span span, double lasted,
                          struct report **report)
 {
-    const struct live_view *view = context;
-    int error = analysis_snapshot(view->analysis, span, lasted, report);
-    return error ? error : live_source_describe(*report, view->target, view->tracer);
+    return live_group_snapshot(context, span, lasted, report);
 }
 
-/* Reads the tracer's events until they end, and makes the report. */
-static int analyse(const struct target *target, struct tracer *tracer, struct analysis *analysis,
-                   struct report **report)
+/* Reads the events until they end, and makes the report. */
+static int analyse(struct live_group *group, struct report **report)
 {
     const struct bt_component_class_source *source = event_source_class_create();
     struct read_counts counts = {0};
     if (!source)
         return -ENOMEM; /* the message is set */
-    struct live_view view = {analysis, target, tracer};
-    struct top_options showing = {interval, &view, take_snapshot};
-    struct event_feed *feed = tracer_feed(tracer);
+    struct top_options showing = {interval, group, take_snapshot};
+    struct event_feed *feed = live_group_feed(group);
     struct top *top = NULL;
     int error = live ? top_open(&showing, &top) : 0;
     if (!error)
         error = reader_run_source(source, top ? top_feed(top, feed) : feed,
-                                  analysis_consumer(analysis), NULL, &counts);
+                                  live_group_consumer(group), NULL, &counts);
     top_close(top);
     bt_component_class_source_put_ref(source);
-    if (error)
-        return error;
-    error = analysis_report(analysis, &counts, NULL, report);
-    return error ? error : live_source_describe(*report, target, tracer);
+    return error ? error : live_group_report(group, &counts, report);
 }
 
-static int trace(const struct target *target, const struct probe_map *map, bool exact,
-                 struct analysis *analysis)
+static int trace(const struct live_group_options *tracing)
 {
-    struct tracer *tracer = NULL;
+    struct live_group *group;
     struct report *report = NULL;
-    struct tracer_options tracing = {
-        .allow_slow = allow_slow, .seconds = seconds, .stop = interrupt_install()};
-    int error = tracer_open(target, map, &tracing, &tracer);
+    int error = live_group_open(tracing, &group);
     if (error)
         return error;
-    live_source_announce(target, tracer, exact, map ? map->version : "");
-    error = analyse(target, tracer, analysis, &report);
-    if (!error && tracer_target_exited(tracer))
-        fprintf(stderr, "optrail: pid %d has ended: the report has what there was\n", target->pid);
+    error = analyse(group, &report);
     if (!error)
         error = report_output_write(&output, report);
     report_free(report);
-    tracer_close(tracer);
+    live_group_close(group);
     return error;
 }
 
@@ -176,29 +148,31 @@ static int run(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    struct target target = {0};
-    struct probe_map *map = NULL;
-    struct analysis *analysis = NULL;
-    bool exact = true;
-    char path_file[PATH_MAX];
+    struct target *targets = NULL;
+    struct live_group_options tracing = {
+        .path = path,
+        .each = each,
+        .tracing = {.each = {.allow_slow = allow_slow, .seconds = seconds}, .follow = follow},
+    };
     int error = report_output_check(&output);
     if (!error)
         error = check_live();
     if (!error)
-        error = choose_target(&target);
+        error = read_duty(&tracing.tracing.duty);
+    if (!error)
+        error = target_options_check(&chosen);
+    if (!error && !tracer_supported())
+        error =
+            tracer_open(NULL, NULL, NULL, &(struct tracer *){NULL}); /* it says what is missing */
+    if (!error)
+        error = target_options_choose(&chosen, &targets, &tracing.count);
     if (error == -EINVAL)
         return error; /* wrong use; what follows is the data's and the system's */
+    tracing.targets = targets;
+    tracing.tracing.each.stop = error ? NULL : interrupt_install();
     if (!error)
-        error = live_source_map(&target, &map, &exact);
-    if (!error) {
-        struct analysis_options analysing = {
-            .path = choose_path(&target, path_file, sizeof(path_file))};
-        error = analysis_new(&analysing, &analysis);
-    }
-    if (!error)
-        error = trace(&target, map, exact, analysis);
-    analysis_free(analysis);
-    probe_map_free(map);
+        error = trace(&tracing);
+    free(targets);
     return error == -EINVAL ? -EBADMSG : error;
 }
 
@@ -216,8 +190,17 @@ const struct command command_attach = {
         "point that has no such place is left out, and named. No return probes are used: they "
         "would end a C++ program that throws through them. However optrail ends, the kernel "
         "removes the probes.\n\n"
+        "Several daemons are traced at once: the report has a line about each, and tables of all "
+        "together. With --follow a daemon that is restarted meanwhile is probed again; without, "
+        "the report has what there was.\n\n"
+        "With --duty the probes are in for a part of the time only. Each slice lasts five times as "
+        "long as the slowest ops, and ops that have begun in it are followed to their end; so slow "
+        "ops are not missing, percentiles are those of all ops, and rates are per traced "
+        "second.\n\n"
         "Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
     .examples = "optrail attach --osd 0 -d 10\tten seconds of osd.0\n"
+                "optrail attach --all -d 10\tof all OSDs of this host, each and together\n"
+                "optrail attach --all --duty 10% -d 600\tten minutes, at a tenth of the price\n"
                 "optrail attach --osd 0 --top\ta live screen\n"
                 "optrail attach -p 4711 --json out.json\tuntil Ctrl-C; the report as JSON too",
     .options = options,

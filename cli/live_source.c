@@ -46,17 +46,16 @@ void live_source_announce(const struct target *target, struct tracer *tracer, bo
     fputc('\n', stderr);
 }
 
-static int add_losses(struct report *report, struct tracer *tracer)
+static int add_losses(struct report *report, const struct tracer_counts *counts)
 {
-    struct tracer_counts counts = tracer_counts(tracer);
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"moved_events", counts.late},
-        {"unknown_texts", counts.unknown_text},
-        {"unreadable_arguments", counts.faults},
-        {"unset_stamps", counts.unset_stamps},
+        {"moved_events", counts->late},
+        {"unknown_texts", counts->unknown_text},
+        {"unreadable_arguments", counts->faults},
+        {"unset_stamps", counts->unset_stamps},
     };
     int error = 0;
     for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -64,7 +63,8 @@ static int add_losses(struct report *report, struct tracer *tracer)
     return error;
 }
 
-int live_source_describe(struct report *report, const struct target *target, struct tracer *tracer)
+int live_source_describe_with(struct report *report, const struct target *target,
+                              struct tracer *tracer, const struct tracer_counts *counts)
 {
     char missing[512];
     size_t count;
@@ -80,11 +80,18 @@ int live_source_describe(struct report *report, const struct target *target, str
     if (!error && target->store[0])
         error = report_set_string(&report->source.store, target->store);
     if (!error)
-        error = add_losses(report, tracer);
+        error = add_losses(report, counts);
     if (!error && left_out(sites, count, missing, sizeof(missing)))
         error = report_add_note(report, "Not probed: %s.", missing);
     if (!error && tracer_target_exited(tracer))
         error = report_add_note(report, "The daemon ended while it was traced: this is what there "
                                         "was until then.");
     return error;
+}
+
+int live_source_describe(struct report *report, const struct target *target, struct tracer *tracer)
+{
+    struct tracer_counts counts = tracer_counts(tracer);
+
+    return live_source_describe_with(report, target, tracer, &counts);
 }

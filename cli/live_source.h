@@ -22,4 +22,8 @@ void live_source_announce(const struct target *target, struct tracer *tracer, bo
  * counted, and what was not probed. 0 or -ENOMEM. */
 int live_source_describe(struct report *report, const struct target *target, struct tracer *tracer);
 
+/* The same with these counts, where the tracer has had predecessors. */
+int live_source_describe_with(struct report *report, const struct target *target,
+                              struct tracer *tracer, const struct tracer_counts *counts);
+
 #endif

@@ -94,20 +94,28 @@ static int choose_all(struct target **targets, size_t *count)
     return error;
 }
 
+int target_options_check(const struct target_options *options)
+{
+    if ((options->pids.count > 0) + (options->osds.count > 0) + options->all == 1)
+        return 0;
+    return err_set(EINVAL, "say which daemons: -p PID or --osd ID, or --all (optrail list shows "
+                           "them)");
+}
+
 int target_options_choose(const struct target_options *options, struct target **targets,
                           size_t *count)
 {
     *targets = NULL;
     *count = 0;
-    if ((options->pids.count > 0) + (options->osds.count > 0) + options->all != 1)
-        return err_set(EINVAL, "say which daemons: -p PID or --osd ID, or --all (optrail list "
-                               "shows them)");
+    int error = target_options_check(options);
+    if (error)
+        return error;
     if (options->all)
         return choose_all(targets, count);
     *targets = calloc(options->pids.count + options->osds.count, sizeof(**targets));
     if (!*targets)
         return err_no_memory();
-    int error = choose_named(&options->pids, *targets, count, by_pid);
+    error = choose_named(&options->pids, *targets, count, by_pid);
     if (!error)
         error = choose_named(&options->osds, *targets, count, by_id);
     if (!error)

@@ -33,6 +33,9 @@ struct target_options {
         .text = "every ceph-osd of this host"                                                      \
     }
 
+/* -EINVAL with the message when not exactly one way of choosing was used. */
+int target_options_check(const struct target_options *options);
+
 /* Finds the daemons. The caller frees *targets, of which there is at least one, none twice.
  * -EINVAL with the message for wrong use; another negative errno when one of them is not there or
  * cannot be traced (with --all: when none can; those that cannot are named on standard error). */
