@@ -11,6 +11,7 @@
 #include "err.h"
 #include "interrupt.h"
 #include "live_group.h"
+#include "path.h"
 #include "report_output.h"
 #include "target_options.h"
 #include "top.h"
@@ -22,6 +23,7 @@ static struct target_options chosen;
 static bool each;
 static bool follow;
 static const char *duty;
+static const char *detail;
 static double seconds;
 static bool allow_slow;
 static bool live;
@@ -57,6 +59,12 @@ static const struct option_row options[] = {
      .value = &path,
      .text = "take the stages from this path file, or from the files of this directory, in place "
              "of the installed ones"},
+    {.name = "detail",
+     .type = OPTION_STRING,
+     .argument = "LEVEL",
+     .value = &detail,
+     .text = "of a ceph-osd: basic (queue and service time, three probes an op), standard (every "
+             "stage; without the option) or deep (every event of its op tracker too)"},
     {.name = "each",
      .type = OPTION_FLAG,
      .value = &each,
@@ -101,6 +109,20 @@ static int read_duty(double *fraction)
     *fraction = percent ? value / 100 : value;
     if (!(*fraction >= 0.001 && *fraction <= 0.9))
         return err_set(EINVAL, "--duty: %s is not between 0.1%% and 90%%", duty);
+    return 0;
+}
+
+/* What --detail says. At basic detail the stages are of the same few points, whatever the store. */
+static int read_detail(struct live_group_options *tracing, char *file, size_t size)
+{
+    int level = detail ? probe_detail_by_name(detail) : DETAIL_STANDARD;
+    if (level < 0)
+        return err_prefix(level, "--detail");
+    tracing->tracing.each.detail = (enum probe_detail)level;
+    if (level != DETAIL_BASIC || path)
+        return 0;
+    snprintf(file, size, "%s/ceph-basic.yaml", path_default_directory());
+    tracing->path = file;
     return 0;
 }
 
@@ -154,9 +176,12 @@ static int run(int argc, char **argv)
         .each = each,
         .tracing = {.each = {.allow_slow = allow_slow, .seconds = seconds}, .follow = follow},
     };
+    char basic_path[PATH_MAX];
     int error = report_output_check(&output);
     if (!error)
         error = check_live();
+    if (!error)
+        error = read_detail(&tracing, basic_path, sizeof(basic_path));
     if (!error)
         error = read_duty(&tracing.tracing.duty);
     if (!error)
@@ -190,6 +215,8 @@ const struct command command_attach = {
         "point that has no such place is left out, and named. No return probes are used: they "
         "would end a C++ program that throws through them. However optrail ends, the kernel "
         "removes the probes.\n\n"
+        "How much of a ceph-osd is probed is a choice (--detail): what an op takes at each level is "
+        "in docs/costs-ceph.md.\n\n"
         "Several daemons are traced at once: the report has a line about each, and tables of all "
         "together. With --follow a daemon that is restarted meanwhile is probed again; without, "
         "the report has what there was.\n\n"
