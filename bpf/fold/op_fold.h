@@ -14,10 +14,10 @@
  * slowest ops come up. Shared with BPF: vmlinux.h or <stdint.h> comes before it.
  */
 
-#define FOLD_SLOTS       16384 /* open ops at once, as many as the trail builder has */
-#define FOLD_MARKS       96    /* of one op; more are not kept, and such ops are counted */
-#define FOLD_NAMES       6     /* keys an op may live under at once */
-#define FOLD_NAME_ROWS   (2 * FOLD_SLOTS)
+#define FOLD_SLOTS       8192 /* open ops at once; beyond it the oldest are given up */
+#define FOLD_MARKS       128  /* of one op; more are not kept, and such ops are counted */
+#define FOLD_NAMES       6    /* keys an op may live under at once */
+#define FOLD_NAME_ROWS   (4 * FOLD_SLOTS)
 #define FOLD_PAST        32768 /* keys in use lately */
 #define FOLD_DEPTH       8     /* ops a thread works for at once */
 #define FOLD_THREADS     16384

@@ -297,7 +297,8 @@ static FOLD_INLINE struct fold_op *fold_current(const struct fold_event *event,
             return 0;
         struct fold_ref top = thread->stack[(thread->top - 1) & (FOLD_DEPTH - 1)];
         struct fold_op *op = env_op(top.slot);
-        if (op && op->state == top.state && !fold_is_over(op, event->time_ns)) {
+        if (op && op->state == top.state && !fold_is_over(op, event->time_ns) &&
+            !fold_is_overdue(op, event->time_ns)) {
             *ref = top;
             return op;
         }
