@@ -102,39 +102,60 @@ int replication_prepare(struct request *request)
     return request->replicas ? 0 : ENOMEM;
 }
 
-static void send_to(struct peer *peer, struct request *request)
+/* The op's branch begins. False: the peer is gone. */
+static bool fork_to(struct peer *peer, struct request *request)
 {
-    struct replica *replica = &request->replicas[peer->number - 1];
     pthread_mutex_lock(&peer->lock);
-    if (peer->gone) {
-        pthread_mutex_unlock(&peer->lock);
-        stats_add(replicas_missed, 1);
-        return;
-    }
-    request_get(request);
-    request_get(request);
-    atomic_fetch_add_explicit(&request->parts, 1, memory_order_relaxed);
-    replica->request = request;
-    replica->route = ++peer->route;
-    replica->asked_ns = clock_now_ns();
-    replica->older = peer->newest;
-    if (peer->newest)
-        peer->newest->newer = replica;
-    else
-        peer->oldest = replica;
-    peer->newest = replica;
-    OPTRAIL(replica_fork, request, peer->number, 0);
-    node_list_push(&peer->to_send, &replica->node);
-    pthread_cond_signal(&peer->filled);
+    bool gone = peer->gone;
     pthread_mutex_unlock(&peer->lock);
+    if (gone) {
+        stats_add(replicas_missed, 1);
+        return false;
+    }
+    request_get(request); /* until the answer */
+    request_get(request); /* the sender's */
+    atomic_fetch_add_explicit(&request->parts, 1, memory_order_relaxed);
+    request->replicas[peer->number - 1].request = request;
+    OPTRAIL(replica_fork, request, peer->number, 0);
+    return true;
+}
+
+static void hand_over(struct peer *peer, struct replica *replica)
+{
+    pthread_mutex_lock(&peer->lock);
+    bool gone = peer->gone; /* since the fork */
+    if (!gone) {
+        replica->route = ++peer->route;
+        replica->asked_ns = clock_now_ns();
+        replica->older = peer->newest;
+        if (peer->newest)
+            peer->newest->newer = replica;
+        else
+            peer->oldest = replica;
+        peer->newest = replica;
+        node_list_push(&peer->to_send, &replica->node);
+        pthread_cond_signal(&peer->filled);
+    }
+    pthread_mutex_unlock(&peer->lock);
+    if (gone) {
+        stats_add(replicas_missed, 1);
+        request_put(replica->request);
+        join(peer, replica);
+    }
 }
 
 void replication_send(struct request *request)
 {
+    unsigned forked = 0;
     if (!request->replicas)
         return;
+    /* all forks come before the first answer, so that the wait for the peers is one */
     for (unsigned i = 0; i < replication.count; i++)
-        send_to(&replication.peers[i], request);
+        forked |= (unsigned)fork_to(&replication.peers[i], request) << i;
+    for (unsigned i = 0; i < replication.count; i++) {
+        if (forked >> i & 1)
+            hand_over(&replication.peers[i], &request->replicas[i]);
+    }
 }
 
 static int send_copy(const struct peer *peer, const struct replica *replica)
