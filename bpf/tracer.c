@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,80 +14,9 @@
 #include "tracer_internal.h"
 #include "uprobe.skel.h"
 
-/* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
-#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
-/* enum bpf_attach_type's BPF_TRACE_UPROBE_MULTI, Linux 6.6 */
-#define ATTACH_TYPE_UPROBE_MULTI 48
-
 bool tracer_supported(void)
 {
     return true;
-}
-
-/* The program finds its registers by the kernel's type information. */
-#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
-
-static int open_programs(struct tracer *tracer, bool multi)
-{
-    struct uprobe_bpf *skeleton = uprobe_bpf__open();
-    if (!skeleton)
-        return uprobe_refused(-errno, "cannot open the BPF programs");
-    tracer->skeleton = skeleton;
-    skeleton->rodata->target_tgid = (uint32_t)tracer->target.pid;
-    struct stat namespace;
-    if (stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino != INITIAL_PID_NAMESPACE) {
-        skeleton->rodata->namespace_device = namespace.st_dev;
-        skeleton->rodata->namespace_inode = namespace.st_ino;
-    }
-    if (tracer->options.ring_bytes)
-        bpf_map__set_max_entries(skeleton->maps.ring, tracer->options.ring_bytes);
-    struct bpf_program *multis[] = {skeleton->progs.uprobe_multi, skeleton->progs.trial_multi};
-    for (size_t i = 0; i < 2; i++) {
-        bpf_program__set_autoload(multis[i], multi);
-        bpf_program__set_expected_attach_type(multis[i],
-                                              (enum bpf_attach_type)ATTACH_TYPE_UPROBE_MULTI);
-    }
-    return uprobe_bpf__load(skeleton);
-}
-
-/* Loads the programs: with those for uprobe_multi links, or, where the kernel has none, without. */
-static int load_programs(struct tracer *tracer)
-{
-    libbpf_set_print(NULL); /* the message is ours to write */
-    if (access(KERNEL_TYPES, R_OK))
-        return err_set(ENOTSUP, "this kernel has no type information (" KERNEL_TYPES
-                                "): it must be built with CONFIG_DEBUG_INFO_BTF");
-    int error = open_programs(tracer, !tracer->options.one_by_one);
-    if (error && error != -EPERM && !tracer->options.one_by_one) {
-        uprobe_bpf__destroy(tracer->skeleton);
-        tracer->skeleton = NULL;
-        error = open_programs(tracer, false);
-    }
-    if (error == -EACCES)
-        return err_set(EACCES,
-                       "the kernel's verifier refuses the BPF programs: uprobes with cookies "
-                       "need Linux 5.15 or later");
-    return error ? uprobe_refused(error, "cannot load the BPF programs") : 0;
-}
-
-/* Tries what the kernel can do; says how the sites will be attached. */
-static int try_kernel(struct tracer *tracer)
-{
-    struct uprobe_bpf *skeleton = tracer->skeleton;
-    struct uprobe_programs programs = {.single = skeleton->progs.trial_single};
-    if (bpf_program__fd(skeleton->progs.trial_multi) >= 0)
-        programs.multi = skeleton->progs.trial_multi;
-    /* the kernel stays the same while this process lives */
-    static struct trial known[2];
-    static bool tried[2];
-    int kind = programs.multi != NULL;
-    int error = tried[kind]
-                    ? 0
-                    : trial_run(programs, (const volatile uint64_t *)&skeleton->bss->trial_hits,
-                                &known[kind]);
-    tried[kind] = !error;
-    tracer->trial = known[kind];
-    return error;
 }
 
 static int attach(struct tracer *tracer)
@@ -127,9 +55,7 @@ int tracer_open(const struct target *target, const struct probe_map *map,
     tracer->cpus = libbpf_num_possible_cpus();
     int error = tracer->cpus < 1 ? err_set(EINVAL, "cannot tell the number of CPUs") : 0;
     if (!error)
-        error = load_programs(tracer);
-    if (!error)
-        error = try_kernel(tracer);
+        error = tracer_load(tracer);
     if (!error)
         error = tracer_choose_sites(tracer, map);
     if (!error)
@@ -256,6 +182,9 @@ struct tracer_counts tracer_counts(struct tracer *tracer)
         counts.lost += sites[i].lost;
         counts.unknown_text += sites[i].unknown_text;
         counts.faults += sites[i].faults;
+        if (!sites[i].shares_hit)
+            counts.hits += sites[i].events + sites[i].ignored + sites[i].unknown_text +
+                           sites[i].faults + sites[i].lost;
     }
     counts.unset_stamps = tracer->unset_stamps;
     return counts;

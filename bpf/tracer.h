@@ -46,6 +46,7 @@ struct tracer_counts {
     uint64_t late;   /* out of order by more than the slack: their time was moved up */
     uint64_t unknown_text;
     uint64_t faults;
+    uint64_t hits;         /* how often the daemon ran into a probe of ours */
     uint64_t unset_stamps; /* STAMP events whose time the daemon never set: left out */
 };
 

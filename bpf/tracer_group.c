@@ -106,6 +106,7 @@ static void add_counts(struct tracer_counts *sum, const struct tracer_counts *mo
     sum->late += more->late;
     sum->unknown_text += more->unknown_text;
     sum->faults += more->faults;
+    sum->hits += more->hits;
     sum->unset_stamps += more->unset_stamps;
 }
 

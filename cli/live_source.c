@@ -56,6 +56,7 @@ static int add_losses(struct report *report, const struct tracer_counts *counts)
         {"unknown_texts", counts->unknown_text},
         {"unreadable_arguments", counts->faults},
         {"unset_stamps", counts->unset_stamps},
+        {"probe_hits", counts->hits},
     };
     int error = 0;
     for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -248,6 +248,7 @@ static const struct {
     {"unreadable_arguments", "whose arguments could not be read"},
     {"unset_stamps", "without the stamp that they should carry"},
     {"cut", "cut by a pause of the tracing"},
+    {"probe_hits", NULL}, /* a cost */
     {"at_pauses", NULL}, /* no loss; a note says more */
     {"begun_before", NULL},
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
