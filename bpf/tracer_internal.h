@@ -59,6 +59,9 @@ struct tracer {
     int cpus;
 };
 
+/* Loads the programs, and finds by trying how this kernel lets them attach. */
+int tracer_load(struct tracer *tracer);
+
 /* Chooses the sites from the map or, without one, from the target's USDT notes; fills sites, specs
  * and places, and the BPF maps `sites` and `texts`. */
 int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map);

@@ -119,6 +119,8 @@ int trial_run(struct uprobe_programs programs, const volatile uint64_t *hits, st
     }
     if (error == -EPERM)
         return error; /* the message is set */
+    if (!trial->multi && !programs.single)
+        return 0; /* the caller tries the other way */
     if (!trial->multi) {
         trial->all_processes = programs.all_processes = false;
         programs.multi = NULL;

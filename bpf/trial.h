@@ -21,7 +21,7 @@ struct trial {
 
 /* Attaches `programs` to this process's own sites for some milliseconds. `hits` is where the
  * programs count (mapped memory of the BPF object). -errno with the message only when no way to
- * attach works. */
+ * attach works. One of the two programs may be NULL: that way is not tried. */
 int trial_run(struct uprobe_programs programs, const volatile uint64_t *hits, struct trial *trial);
 
 /* Whether the 5-byte nop is the better place for a USDT probe. */

@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,8 +40,27 @@ struct uprobe_link {
     struct bpf_link **links; /* the others; owned */
 };
 
+#define LOCKDOWN "/sys/kernel/security/lockdown"
+
+/* "none integrity [confidentiality]": the brackets show what is on. */
+static bool is_locked_down(void)
+{
+    char line[128] = "";
+    FILE *file = fopen(LOCKDOWN, "re");
+    bool got = file && fgets(line, sizeof(line), file);
+    if (file)
+        fclose(file);
+    return got && strstr(line, "[confidentiality]");
+}
+
 int uprobe_refused(int error, const char *what)
 {
+    if ((error == -EPERM || error == -EACCES) && is_locked_down())
+        return err_set(EPERM,
+                       "%s: the kernel is locked down (" LOCKDOWN
+                       " says confidentiality), and then "
+                       "no program may read another one's memory",
+                       what);
     if (error == -EPERM || error == -EACCES)
         return err_set(EPERM,
                        "%s: not permitted: tracing needs root, or the capabilities CAP_BPF, "
