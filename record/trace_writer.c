@@ -18,7 +18,7 @@
 #include "points.h"
 #include "trace_metadata.h"
 
-/* Less room than this is none: a packet has some 200 KiB. */
+/* Less room than this is none: the open packet and the metadata still need some. */
 #define FULL_DISK_BYTES (1u << 20)
 
 /* The feed as the sink gets it: looks on until the metadata are in place. */
@@ -28,7 +28,10 @@ struct writer {
     const char *directory;   /* weak */
     char *metadata;          /* with all event classes, but the uuid of another trace; owned */
     bool placed;             /* DIRECTORY/metadata is there */
-    int failure;             /* of the feed or of the metadata, with its message below */
+    /* Held until the graph is gone: after an error sink.ctf.fs (2.0.4) still asks a trace that
+     * nobody else holds any more. Owned. */
+    const bt_trace *trace;
+    int failure; /* of the feed or of the metadata, with its message below */
     char message[512];
 };
 
@@ -78,14 +81,42 @@ static int place_metadata(struct writer *writer)
     return result;
 }
 
+static bool is_full(const char *path)
+{
+    struct statvfs status;
+
+    return statvfs(path, &status) == 0 &&
+           (uint64_t)status.f_bavail * status.f_frsize < FULL_DISK_BYTES;
+}
+
+static int full_disk(const char *directory)
+{
+    return err_set(ENOSPC,
+                   "%s: the disk is full: what was recorded until then is kept and can be read",
+                   directory);
+}
+
 static int writer_next(void *context, struct optrail_event *events, size_t capacity)
 {
     struct writer *writer = context;
     int result = writer->placed ? 0 : place_metadata(writer);
 
+    /* the stream's end rather than an error: then all of it is written out */
+    if (result == 0 && writer->placed && is_full(writer->directory)) {
+        fail(writer, full_disk(writer->directory));
+        return 0;
+    }
     if (result == 0)
         result = writer->from->next(writer->from->context, events, capacity);
     return result < 0 && result != -EAGAIN ? fail(writer, result) : result;
+}
+
+static void writer_trace_made(void *context, const bt_trace *trace)
+{
+    struct writer *writer = context;
+
+    writer->trace = trace;
+    bt_trace_get_ref(trace);
 }
 
 static uint64_t writer_lost(void *context, uint64_t *begin_ns, uint64_t *end_ns)
@@ -95,14 +126,6 @@ static uint64_t writer_lost(void *context, uint64_t *begin_ns, uint64_t *end_ns)
     return writer->from->lost(writer->from->context, begin_ns, end_ns);
 }
 
-static bool is_full(const char *directory)
-{
-    struct statvfs status;
-
-    return statvfs(directory, &status) == 0 &&
-           (uint64_t)status.f_bavail * status.f_frsize < FULL_DISK_BYTES;
-}
-
 /* What babeltrace2 says went wrong; takes its error away. */
 static int complain(const char *directory)
 {
@@ -110,10 +133,7 @@ static int complain(const char *directory)
     int result;
 
     if (is_full(directory))
-        result = err_set(ENOSPC,
-                         "%s: the disk is full: what was recorded until then is kept and can be "
-                         "read",
-                         directory);
+        result = full_disk(directory);
     else if (!error || bt_error_get_cause_count(error) == 0)
         result = err_set(EIO, "%s: the trace cannot be written", directory);
     else
@@ -239,11 +259,13 @@ int trace_write(struct event_feed *feed, const char *directory, const struct tra
     writer.feed = (struct event_feed){.context = &writer,
                                       .next = writer_next,
                                       .lost = feed->lost ? writer_lost : NULL,
-                                      .facts = feed->facts};
+                                      .facts = feed->facts,
+                                      .trace_made = writer_trace_made};
     writer.metadata = make_metadata(feed, directory);
     if (!writer.metadata)
         return is_full(directory) ? complain(directory) : -EIO;
     result = run_sink(&writer.feed, directory);
+    bt_trace_put_ref(writer.trace);
     if (writer.failure < 0)
         result = err_set(-writer.failure, "%s", writer.message);
     snprintf(writer.message, sizeof(writer.message), "%s", err_message());

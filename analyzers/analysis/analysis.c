@@ -187,9 +187,8 @@ static int fill_told(struct report *report, const struct read_told *told)
         result = report_add_note(report, "%s", told->notes[i]);
     if (result == 0 && told->unfinished > 0)
         result = report_add_note(report,
-                                 "%zu of the recordings did not come to an end: what was lost "
-                                 "behind its last event, and what the tracer had left out, is not "
-                                 "known.",
+                                 "%zu of the recordings did not come to an end (killed, or a full "
+                                 "disk): what came behind the last event is not known.",
                                  told->unfinished);
     return result;
 }

@@ -43,6 +43,18 @@ static bool packet_at(int file, uint64_t offset, const struct layout *layout, ui
            content_bits / 8 >= layout->header;
 }
 
+/* Whether the packet that begins at `offset` was never closed: its writer was killed. */
+static bool open_at(int file, uint64_t offset, const struct layout *layout)
+{
+    uint32_t magic;
+    uint64_t packet_bits, content_bits;
+
+    return read_at(file, offset, &magic, sizeof(magic)) && magic == MAGIC &&
+           read_at(file, offset + layout->packet_size, &packet_bits, sizeof(packet_bits)) &&
+           read_at(file, offset + layout->content_size, &content_bits, sizeof(content_bits)) &&
+           packet_bits == 0 && content_bits == 0;
+}
+
 static void walk_with(int file, uint64_t size, const struct layout *layout,
                       struct packet_walk *walk)
 {
@@ -58,6 +70,11 @@ static void walk_with(int file, uint64_t size, const struct layout *layout,
         }
         walk->whole += bytes;
     }
+    if (walk->whole < size && open_at(file, walk->whole, layout)) {
+        walk->open = true;
+        walk->size_offset = walk->whole + layout->packet_size;
+        walk->content_offset = walk->whole + layout->content_size;
+    }
 }
 
 void packet_walk(int file, uint64_t size, struct packet_walk *walk)
@@ -67,7 +84,8 @@ void packet_walk(int file, uint64_t size, struct packet_walk *walk)
         struct packet_walk other;
         walk_with(file, size, &layouts[i], &other);
         /* the layout that leads further is the file's */
-        if (other.whole > walk->whole || (other.whole == walk->whole && other.cut && !walk->cut))
+        if (other.whole > walk->whole ||
+            (other.whole == walk->whole && (other.cut || other.open) && !walk->cut && !walk->open))
             *walk = other;
     }
 }

@@ -9,7 +9,9 @@
 struct packet_walk {
     uint64_t whole; /* bytes of whole packets from the file's beginning */
     bool cut;       /* a packet begins there that the file does not hold to its end */
-    /* only when cut: */
+    bool open;      /* a packet begins there that was never closed: without its sizes, on which
+                       babeltrace2 2.0.4 goes round for ever, and with zeros behind its events */
+    /* only when cut or open: */
     uint64_t size_offset; /* where the cut packet's size and content size stand, from the file's
                              beginning; both are in bits */
     uint64_t content_offset;

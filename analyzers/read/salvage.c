@@ -88,6 +88,58 @@ static int mend(int file, const struct packet_walk *walk, uint64_t size)
     return 0;
 }
 
+/* Where the zeros begin that end the file. */
+static uint64_t end_of_content(int file, uint64_t begin, uint64_t size)
+{
+    unsigned char buffer[4096];
+
+    while (size > begin) {
+        size_t wanted = size - begin < sizeof(buffer) ? (size_t)(size - begin) : sizeof(buffer);
+        if (pread(file, buffer, wanted, (off_t)(size - wanted)) != (ssize_t)wanted)
+            return begin;
+        for (size_t i = wanted; i > 0; i--)
+            if (buffer[i - 1])
+                return size - wanted + i;
+        size -= wanted;
+    }
+    return begin;
+}
+
+static bool is_stream(int directory, const char *name)
+{
+    struct stat status;
+
+    return name[0] != '.' && strcmp(name, "metadata") != 0 &&
+           fstatat(directory, name, &status, 0) == 0 && S_ISREG(status.st_mode) &&
+           status.st_size > 0;
+}
+
+static bool is_open(int directory, const char *name)
+{
+    struct packet_walk walk = {0};
+    struct stat status;
+    int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
+
+    if (file >= 0 && fstat(file, &status) == 0)
+        packet_walk(file, (uint64_t)status.st_size, &walk);
+    if (file >= 0)
+        close(file);
+    return walk.open;
+}
+
+bool salvage_is_needed(const char *directory)
+{
+    DIR *entries = opendir(directory);
+    struct dirent *entry;
+    bool needed = false;
+
+    while (entries && !needed && (entry = readdir(entries)))
+        needed = is_stream(dirfd(entries), entry->d_name) && is_open(dirfd(entries), entry->d_name);
+    if (entries)
+        closedir(entries);
+    return needed;
+}
+
 /* The copy of what is sound of the file that is open as `from`. 1: there is one, 0: nothing is. */
 static int copy_sound_part(const struct pair *pair, const char *name, int from)
 {
@@ -100,6 +152,10 @@ static int copy_sound_part(const struct pair *pair, const char *name, int from)
         return err_set(errno, "%s/%s: %s", pair->name, name, strerror(errno));
     uint64_t size = (uint64_t)status.st_size;
     packet_walk(from, size, &walk);
+    if (walk.open) {
+        size = end_of_content(from, walk.whole, size);
+        walk.cut = true;
+    }
     /* a packet that is cut before its events begin holds nothing; 256 bytes are more than any
      * header here has */
     walk.cut = walk.cut && size - walk.whole > 256;
@@ -160,15 +216,16 @@ static int take_file(const struct pair *pair, const char *name)
 {
     char path[PATH_MAX];
     bool opens = false;
-    int result, file;
+    int result = 0, file;
 
-    result = opens_alone(pair, name, &opens);
+    if (!join(path, pair->trace, name))
+        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
+    if (!is_open(AT_FDCWD, path))
+        result = opens_alone(pair, name, &opens);
     if (result < 0)
         return result;
     if (opens)
         return link_file(pair, name);
-    if (!join(path, pair->trace, name))
-        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         tell(pair->salvage, "%s/%s: cannot be opened: %s: left out", pair->name, name,
@@ -190,12 +247,8 @@ static int take_files(const struct pair *pair)
     if (!directory)
         return err_set(errno, "%s: %s", pair->name, strerror(errno));
     while (result == 0 && (entry = readdir(directory))) {
-        struct stat status;
-        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0 ||
-            fstatat(dirfd(directory), entry->d_name, &status, 0) < 0 || !S_ISREG(status.st_mode) ||
-            status.st_size == 0)
-            continue;
-        result = take_file(pair, entry->d_name);
+        if (is_stream(dirfd(directory), entry->d_name))
+            result = take_file(pair, entry->d_name);
     }
     closedir(directory);
     return result;

@@ -17,6 +17,10 @@ struct salvage {
     void *context; /* weak */
 };
 
+/* Whether a stream of the trace has a packet that was never closed, because its writer was killed
+ * or is still at work: such a trace must not even be tried (see packet_walk.h). */
+bool salvage_is_needed(const char *directory);
+
 /* Makes the stand-in for the trace in `directory`. 1: *stand_in is its path (owned by the caller,
  * salvage_remove() takes it back); 0: nothing of the trace can be read, `damaged` was told why;
  * negative errno with the message: no room for it, or the like. */

@@ -119,7 +119,8 @@ int trace_source_add(struct trace_source *source, bt_graph *graph, const char *d
     int result;
 
     *component = NULL;
-    if (!opens(source, directory, why, sizeof(why))) {
+    snprintf(why, sizeof(why), "its last packet was never closed");
+    if (salvage_is_needed(directory) || !opens(source, directory, why, sizeof(why))) {
         result = salvage_trace(&salvage, directory, &stand_in);
         if (result <= 0)
             return result;
