@@ -24,6 +24,24 @@ struct histogram {
     uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 
+/* The number of the highest bit that is set; `value` is not 0. */
+static inline uint32_t highest_bit(uint64_t value)
+{
+#ifdef __bpf__
+    /* clang 14 cannot count leading zeros for BPF machines of version 3 */
+    uint32_t bit = 0;
+    for (uint32_t half = 32; half > 0; half /= 2) {
+        if (value >> half) {
+            value >>= half;
+            bit += half;
+        }
+    }
+    return bit;
+#else
+    return 63 - (uint32_t)__builtin_clzll(value);
+#endif
+}
+
 /* The bucket that `value` belongs to. */
 static inline uint32_t histogram_bucket(uint64_t value)
 {
@@ -31,7 +49,7 @@ static inline uint32_t histogram_bucket(uint64_t value)
         return (uint32_t)value;
     if (value >> HISTOGRAM_MAX_BITS)
         return HISTOGRAM_BUCKETS - 1;
-    uint32_t shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_SUB_BITS;
+    uint32_t shift = highest_bit(value) - HISTOGRAM_SUB_BITS;
     return shift * HISTOGRAM_SUB + (uint32_t)(value >> shift);
 }
 
