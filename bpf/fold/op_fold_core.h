@@ -72,7 +72,7 @@ static FOLD_INLINE void fold_give_up(struct fold_op *op, struct fold_ref ref, en
 }
 
 /* Divides and sums up an answered op, and gives its slot back. */
-static FOLD_CALL int fold_close(uint32_t slot, uint32_t state)
+FOLD_CALL int fold_close(uint32_t slot, uint32_t state)
 {
     struct fold_ref ref = {slot, state};
     struct fold_op *op = env_op(slot);
@@ -105,7 +105,7 @@ static FOLD_INLINE void fold_answer(struct fold_op *op, struct fold_ref ref, uin
 }
 
 /* Folds the op that was answered longest ago, if that is long enough. */
-static FOLD_CALL int fold_one_ripe(uint64_t now)
+FOLD_CALL int fold_one_ripe(uint64_t now)
 {
     struct fold_ref ref;
     if (env_answered_peek(&ref))
@@ -121,7 +121,7 @@ static FOLD_CALL int fold_one_ripe(uint64_t now)
 }
 
 /* Ends what has been open for too long, and folds what was forgotten. */
-static FOLD_CALL int fold_look_at(uint32_t slot, uint64_t now)
+FOLD_CALL int fold_look_at(uint32_t slot, uint64_t now)
 {
     struct fold_op *op = env_op(slot);
     if (!op)
@@ -173,7 +173,7 @@ static long fold_evict_step(uint32_t i, void *context)
     return 0;
 }
 
-static FOLD_CALL int fold_evict(void)
+FOLD_CALL int fold_evict(void)
 {
     struct fold_oldest oldest = {.slot = FOLD_NO_SLOT, .birth = ~0ull};
     oldest.hand = __sync_fetch_and_add(&fold_hand, FOLD_EVICT_AMONG);

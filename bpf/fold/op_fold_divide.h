@@ -56,7 +56,7 @@ static FOLD_INLINE void fold_raise(uint32_t index, uint64_t value)
 
 static FOLD_INLINE uint32_t fold_innermost(uint64_t stages)
 {
-    return (63 - (uint32_t)__builtin_clzll(stages)) & (FOLD_STAGES - 1);
+    return highest_bit(stages) & (FOLD_STAGES - 1);
 }
 
 /* Moves the marks that are later than the one at hand up by a place. */
@@ -341,7 +341,7 @@ static FOLD_INLINE void fold_sum_up(struct fold_run *run)
 }
 
 /* The whole: `op` and `workspace` are the caller's alone. `tag`: of the marks that are the op's. */
-static FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint16_t tag)
+FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint16_t tag)
 {
     struct fold_run run = {.op = op, .workspace = workspace, .tag = tag};
     uint32_t count = op->count < FOLD_MARKS ? op->count : FOLD_MARKS;
