@@ -14,7 +14,7 @@
  * The kernel's fold outside of the kernel: plain arrays stand for its maps. One thread.
  */
 #define FOLD_INLINE       inline
-#define FOLD_CALL         __attribute__((noinline))
+#define FOLD_CALL         static __attribute__((noinline))
 #define fold_barrier()    __asm__ volatile("" ::: "memory")
 #define OUTSIDE_NAME_ROWS 4096
 

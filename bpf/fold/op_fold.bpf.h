@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+#ifndef OPTRAIL_OP_FOLD_BPF_H
+#define OPTRAIL_OP_FOLD_BPF_H
+
+#include "op_fold.h"
+
+/*
+ * The fold in the kernel: its maps, and the rules of op_fold_core.h on them. The loader sets how
+ * large the maps are: without the fold they are of one row. Included after bpf_helpers.h.
+ *
+ * A program at a uprobe may be put aside for another one on the same CPU at any moment. So nothing
+ * here is per CPU: cells are raised by atomic instructions, and who needs a place to work takes one
+ * from a queue.
+ */
+const volatile struct fold_settings fold_settings = {};
+const volatile struct fold_point fold_points[POINT_COUNT] = {};
+/* Which of both is done with each event. */
+const volatile bool fold_on = false;
+const volatile bool events_on = true;
+
+__u32 fold_hand = 0;
+/* When the last event came: told by the loader before fold_end. */
+__u64 fold_last_ns = 0;
+
+#define FOLD_MAP(name, kind, rows, key_type, value_type)                                           \
+    struct {                                                                                       \
+        __uint(type, kind);                                                                        \
+        __uint(max_entries, rows);                                                                 \
+        __type(key, key_type);                                                                     \
+        __type(value, value_type);                                                                 \
+    } name SEC(".maps")
+#define FOLD_QUEUE(name, kind, rows, value_type)                                                   \
+    struct {                                                                                       \
+        __uint(type, kind);                                                                        \
+        __uint(max_entries, rows);                                                                 \
+        __uint(value_size, sizeof(value_type));                                                    \
+    } name SEC(".maps")
+
+FOLD_MAP(fold_ops, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_op);
+FOLD_MAP(fold_births, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64);
+FOLD_MAP(fold_pasts, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_name);
+FOLD_MAP(fold_plans, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_plan);
+FOLD_MAP(fold_types, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_type);
+FOLD_MAP(fold_workspaces, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_workspace);
+FOLD_MAP(fold_names, BPF_MAP_TYPE_HASH, 1, struct fold_name, struct fold_ref);
+FOLD_MAP(fold_threads, BPF_MAP_TYPE_LRU_HASH, 1, __u64, struct fold_thread);
+FOLD_MAP(fold_clients, BPF_MAP_TYPE_HASH, 1, __u64, struct fold_client);
+FOLD_QUEUE(fold_free, BPF_MAP_TYPE_QUEUE, 1, __u32);
+FOLD_QUEUE(fold_answered, BPF_MAP_TYPE_QUEUE, 1, struct fold_ref);
+FOLD_QUEUE(fold_places, BPF_MAP_TYPE_STACK, 1, __u32);
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE); /* read without a system call */
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} fold_cells SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} fold_exemplars SEC(".maps");
+
+#define FOLD_INLINE    __always_inline
+#define FOLD_CALL      __noinline /* and not static: the verifier looks at it once */
+#define fold_barrier() asm volatile("" ::: "memory")
+
+static FOLD_INLINE struct fold_op *env_op(__u32 slot)
+{
+    return bpf_map_lookup_elem(&fold_ops, &slot);
+}
+
+static FOLD_INLINE __u64 *env_birth(__u32 slot)
+{
+    return bpf_map_lookup_elem(&fold_births, &slot);
+}
+
+static FOLD_INLINE struct fold_name *env_past(__u32 row)
+{
+    return bpf_map_lookup_elem(&fold_pasts, &row);
+}
+
+static FOLD_INLINE __u64 *env_cell(__u32 index)
+{
+    return bpf_map_lookup_elem(&fold_cells, &index);
+}
+
+static FOLD_INLINE struct fold_plan *env_plan(__u32 index)
+{
+    return bpf_map_lookup_elem(&fold_plans, &index);
+}
+
+static FOLD_INLINE struct fold_type *env_type(__u32 index)
+{
+    return bpf_map_lookup_elem(&fold_types, &index);
+}
+
+static FOLD_INLINE struct fold_workspace *env_workspace(__u32 index)
+{
+    return bpf_map_lookup_elem(&fold_workspaces, &index);
+}
+
+static FOLD_INLINE long env_workspace_take(__u32 *index)
+{
+    return bpf_map_pop_elem(&fold_places, index);
+}
+
+static FOLD_INLINE void env_workspace_give(__u32 index)
+{
+    bpf_map_push_elem(&fold_places, &index, 0);
+}
+
+static FOLD_INLINE long env_free_take(__u32 *slot)
+{
+    return bpf_map_pop_elem(&fold_free, slot);
+}
+
+static FOLD_INLINE void env_free_give(__u32 slot)
+{
+    bpf_map_push_elem(&fold_free, &slot, 0);
+}
+
+static FOLD_INLINE long env_answered_push(struct fold_ref ref)
+{
+    return bpf_map_push_elem(&fold_answered, &ref, 0);
+}
+
+static FOLD_INLINE long env_answered_peek(struct fold_ref *ref)
+{
+    return bpf_map_peek_elem(&fold_answered, ref);
+}
+
+static FOLD_INLINE long env_answered_pop(struct fold_ref *ref)
+{
+    return bpf_map_pop_elem(&fold_answered, ref);
+}
+
+static FOLD_INLINE struct fold_ref *env_name_find(const struct fold_name *name)
+{
+    return bpf_map_lookup_elem(&fold_names, name);
+}
+
+static FOLD_INLINE long env_name_put(const struct fold_name *name, const struct fold_ref *ref)
+{
+    return bpf_map_update_elem(&fold_names, name, ref, BPF_ANY);
+}
+
+static FOLD_INLINE void env_name_remove(const struct fold_name *name)
+{
+    bpf_map_delete_elem(&fold_names, name);
+}
+
+static FOLD_INLINE struct fold_thread *env_thread(__u64 id, bool make)
+{
+    struct fold_thread *thread = bpf_map_lookup_elem(&fold_threads, &id);
+    if (thread || !make)
+        return thread;
+    struct fold_thread none = {};
+    bpf_map_update_elem(&fold_threads, &id, &none, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&fold_threads, &id);
+}
+
+static FOLD_INLINE struct fold_client *env_client(__u64 client)
+{
+    struct fold_client *row = bpf_map_lookup_elem(&fold_clients, &client);
+    if (row)
+        return row;
+    struct fold_client none = {};
+    bpf_map_update_elem(&fold_clients, &client, &none, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&fold_clients, &client);
+}
+
+static FOLD_INLINE long env_exemplar(struct fold_op *op)
+{
+    return bpf_ringbuf_output(&fold_exemplars, op, sizeof(*op), BPF_RB_NO_WAKEUP);
+}
+
+#include "op_fold_core.h"
+
+/* A function of its own for the verifier, whatever calls it. */
+__noinline int fold_handle(struct fold_event *event)
+{
+    if (event)
+        fold_take(event);
+    return 0;
+}
+
+/* For the loader, by BPF_PROG_TEST_RUN: folds what is ripe; ends it all. */
+SEC("raw_tp")
+int fold_ripe(void *ctx)
+{
+    fold_all_ripe(bpf_ktime_get_ns());
+    return 0;
+}
+
+SEC("raw_tp")
+int fold_end(void *ctx)
+{
+    fold_end_all(fold_last_ns);
+    return 0;
+}
+
+#endif
