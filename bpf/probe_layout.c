@@ -26,6 +26,7 @@ static const char *const field_names[] = {
     "message.throttle_stamp",
     "message.recv_complete_stamp",
     "request.message",
+    "message.source",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 
