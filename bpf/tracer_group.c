@@ -483,7 +483,8 @@ int tracer_group_open(const struct target *targets, size_t count,
             group->members[i].tracer->starts_from_ns = group->begun_ns;
         group->attached_ns = group->begun_ns;
         group->slices.count = 1;
-        add_marker(group, group->begun_ns, true);
+        /* before everything: what was seen while the others were still opened is at an edge */
+        add_marker(group, 1, true);
     }
     *result = group;
     return 0;

@@ -227,12 +227,10 @@ static int note_slices(struct live_group *group, struct report *report)
     return report_add_note(
         report,
         "Traced for a part of the time: ops that began in %.2f s of %.2f s, in %" PRIu64
-        " slices; probes were in for %.1f %% of the time. %" PRIu64 " ops had begun before a slice "
-        "and %" PRIu64 " were cut at its end: that is no loss, and the %" PRIu64
-        " events of such ops are none either.",
+        " slices; probes were in for %.1f %% of the time. %" PRIu64 " ops were cut at the end of a "
+        "slice, and %" PRIu64 " events are of ops that began outside of one: that is no loss.",
         (double)slices.traced_ns / 1e9, (double)slices.wall_ns / 1e9, slices.count,
-        100 * (double)slices.probed_ns / (double)slices.wall_ns,
-        other_count(report, "begun_before"), incomplete_count(report, "cut"),
+        100 * (double)slices.probed_ns / (double)slices.wall_ns, incomplete_count(report, "cut"),
         other_count(report, "at_pauses"));
 }
 

@@ -509,7 +509,7 @@ int trail_builder_lost(struct trail_builder *builder, uint64_t begin_ns, uint64_
 int trail_builder_end(struct trail_builder *builder)
 {
     while (builder->oldest != NONE) {
-        int rc = close_trail(builder, builder->oldest, TRAIL_OPEN);
+        int rc = close_trail(builder, builder->oldest, builder->pauses ? TRAIL_CUT : TRAIL_OPEN);
         if (rc < 0)
             return rc;
     }
