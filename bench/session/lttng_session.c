@@ -3,27 +3,21 @@
 
 #include "err.h"
 #include "run_command.h"
+#include "session_daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROOT_SOCKETS "/run/lttng"
 #define DAEMON       "lttng-sessiond"
-
-enum { DAEMON_START_SECONDS = 20, DAEMON_STOP_SECONDS = 10 };
 
 struct lttng_session {
     char home[32]; /* a temporary directory: $LTTNG_HOME of the daemon and its clients */
@@ -74,72 +68,6 @@ static int hide_root_sockets(void)
     return 0;
 }
 
-static void become_daemon(pid_t parent)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    setsid(); /* a Ctrl-C is for the traced program; the daemon is stopped after it */
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(1);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) {
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-    }
-    execlp(DAEMON, DAEMON, "--no-kernel", "--sig-parent", (char *)NULL);
-    _exit(127);
-}
-
-static int daemon_died(struct lttng_session *session)
-{
-    int status = 0;
-    waitpid(session->daemon, &status, 0);
-    session->daemon = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return err_set(ENOENT, DAEMON " is not installed: apt-get install lttng-tools");
-    return err_set(ECHILD,
-                   DAEMON " ended while it started (status %#x): run `" DAEMON
-                          " --no-kernel -v` to see why",
-                   (unsigned)status);
-}
-
-/* The daemon sends SIGUSR1 to its parent once clients can connect. */
-static int start_daemon(struct lttng_session *session)
-{
-    sigset_t wanted;
-    sigset_t before;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGUSR1);
-    sigaddset(&wanted, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &wanted, &before);
-
-    int result = 0;
-    pid_t parent = getpid();
-    session->daemon = fork();
-    if (session->daemon == 0)
-        become_daemon(parent);
-    if (session->daemon < 0) {
-        session->daemon = 0;
-        result = err_set(errno, "cannot start " DAEMON ": %s", strerror(errno));
-    }
-    const struct timespec limit = {.tv_sec = DAEMON_START_SECONDS};
-    while (result == 0) {
-        siginfo_t info;
-        int signal = sigtimedwait(&wanted, &info, &limit);
-        if (signal == SIGUSR1)
-            break;
-        if (signal == SIGCHLD && info.si_pid == session->daemon)
-            result = daemon_died(session);
-        else if (signal < 0 && errno == EAGAIN)
-            result = err_set(ETIMEDOUT, DAEMON " was not ready after %d s", DAEMON_START_SECONDS);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
 static int lttng(const char *const *arguments)
 {
     return run_command(arguments, "lttng-tools");
@@ -181,7 +109,7 @@ int lttng_session_open(const struct lttng_session_options *options, struct lttng
     if (result == 0)
         result = hide_root_sockets();
     if (result == 0)
-        result = start_daemon(new_session);
+        result = session_daemon_start(&new_session->daemon);
     if (result == 0)
         result = start_recording(new_session, options);
     if (result < 0) {
@@ -202,30 +130,13 @@ int lttng_session_stop(struct lttng_session *session)
     return result < 0 ? result : destroyed;
 }
 
-/* True once the daemon is gone, and reaped. */
-static bool wait_for_daemon(pid_t daemon, int seconds)
-{
-    const struct timespec step = {.tv_nsec = 10 * 1000 * 1000};
-    for (int i = 0; i < seconds * 100; i++) {
-        if (waitpid(daemon, NULL, WNOHANG) != 0)
-            return true;
-        nanosleep(&step, NULL);
-    }
-    return false;
-}
-
 void lttng_session_close(struct lttng_session *session)
 {
     if (!session)
         return;
     lttng_session_stop(session);
-    if (session->daemon) {
-        kill(session->daemon, SIGTERM);
-        if (!wait_for_daemon(session->daemon, DAEMON_STOP_SECONDS)) {
-            kill(session->daemon, SIGKILL);
-            waitpid(session->daemon, NULL, 0);
-        }
-    }
+    if (session->daemon)
+        session_daemon_stop(session->daemon);
     if (session->home[0])
         remove_tree(session->home);
     free(session);
