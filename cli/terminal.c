@@ -74,7 +74,7 @@ static void give_back(void)
     terminal.taken = 0;
 }
 
-/* A first SIGINT or SIGTERM is for who asked to be told of it; all else ends the process. */
+/* A first signal is for who asked to be told of it; all else ends the process. */
 static void on_ending(int number)
 {
     int error = errno;
@@ -86,7 +86,7 @@ static void on_ending(int number)
         bool simple = !(endings[i].before.sa_flags & SA_SIGINFO);
         bool told = endings[i].told;
         endings[i].told = 1;
-        if ((number == SIGINT || number == SIGTERM) && simple && !told && handler != SIG_DFL) {
+        if (simple && !told && handler != SIG_DFL) {
             if (handler != SIG_IGN)
                 handler(number);
             errno = error;
