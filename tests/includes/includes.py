@@ -32,8 +32,9 @@ ALLOWED = {
     "analyzers/plugin": ["analyzers/analysis", "analyzers/read", "analyzers/trail",
                          "analyzers/model", "analyzers/fold", "analyzers/report",
                          "analyzers/render", "tracepoints"],
+    "record": ["bpf", "tracepoints"],
     # everything but the tests
-    "cli": ["tracepoints", "probes", "bpf", "bench", "analyzers/read", "analyzers/model",
+    "cli": ["tracepoints", "probes", "bpf", "record", "bench", "analyzers/read", "analyzers/model",
             "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/render",
             "analyzers/analysis"],
 }
