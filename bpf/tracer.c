@@ -14,6 +14,9 @@
 #include "tracer_internal.h"
 #include "uprobe.skel.h"
 
+/* The programs see the end of the tracing in time. */
+#define CUT_AHEAD_NS 100000u
+
 bool tracer_supported(void)
 {
     return true;
@@ -59,6 +62,8 @@ int tracer_open(const struct target *target, const struct probe_map *map,
     if (!error)
         error = tracer_choose_sites(tracer, map);
     if (!error)
+        error = tracer_fold_open(tracer);
+    if (!error)
         error = tracer_feed_open(tracer);
     if (!error)
         error = attach(tracer);
@@ -75,6 +80,7 @@ void tracer_close(struct tracer *tracer)
         return;
     tracer_stop(tracer);
     tracer_feed_close(tracer);
+    tracer_fold_close(tracer);
     uprobe_bpf__destroy(tracer->skeleton);
     if (tracer->process >= 0)
         close(tracer->process);
@@ -97,6 +103,7 @@ int tracer_resume(struct tracer *tracer)
 {
     tracer->told_ns = tracer_now_ns();
     tracer->cut_ns = tracer->starts_cut_ns = 0;
+    tracer->skeleton->bss->cut_ns = 0;
     tracer->ended = false;
     int error = attach(tracer);
     if (error)
@@ -135,11 +142,18 @@ void tracers_pause(struct tracer *const *tracers, size_t count)
     detach(tracers, count, true);
 }
 
+/* Nothing that happens from now on is told. The kernel hears of it as well, a little ahead. */
+static void tracer_cut(struct tracer *tracer)
+{
+    tracer->cut_ns = tracer_now_ns() + (tracer->fold ? CUT_AHEAD_NS : 0);
+    tracer->skeleton->bss->cut_ns = tracer->cut_ns;
+}
+
 void tracers_stop(struct tracer *const *tracers, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (tracers[i]->attached)
-            tracers[i]->cut_ns = tracer_now_ns();
+            tracer_cut(tracers[i]);
     detach(tracers, count, false);
     for (size_t i = 0; i < count; i++)
         tracers[i]->attached = false;
@@ -160,12 +174,14 @@ const struct tracer_site *tracer_sites(struct tracer *tracer, size_t *count)
         if (bpf_map_lookup_elem(map, &i, rows))
             continue;
         site->events = site->ignored = site->unknown_text = site->faults = site->lost = 0;
+        site->unset_stamps = 0;
         for (int cpu = 0; cpu < tracer->cpus; cpu++) {
             site->events += rows[cpu].events;
             site->ignored += rows[cpu].ignored;
             site->unknown_text += rows[cpu].unknown_text;
             site->faults += rows[cpu].faults;
             site->lost += rows[cpu].lost;
+            site->unset_stamps += rows[cpu].unset_stamps;
         }
     }
     free(rows);
@@ -182,11 +198,11 @@ struct tracer_counts tracer_counts(struct tracer *tracer)
         counts.lost += sites[i].lost;
         counts.unknown_text += sites[i].unknown_text;
         counts.faults += sites[i].faults;
+        counts.unset_stamps += sites[i].unset_stamps;
         if (!sites[i].shares_hit)
             counts.hits += sites[i].events + sites[i].ignored + sites[i].unknown_text +
                            sites[i].faults + sites[i].lost;
     }
-    counts.unset_stamps = tracer->unset_stamps;
     return counts;
 }
 

@@ -11,6 +11,10 @@
 #include "probe_map.h"
 #include "target.h"
 
+struct fold_tables;
+struct fold_op;
+struct fold_client_row;
+
 /*
  * Probes a running daemon and hands its events on. The daemon is never stopped and never changed
  * beyond the breakpoints that the kernel sets; whatever ends this process, the kernel takes them
@@ -22,7 +26,24 @@ struct tracer_options {
     double seconds;           /* trace for so long; 0: until told to stop */
     uint32_t ring_bytes;      /* a power of two; 0: 16 MiB */
     bool one_by_one; /* a perf event a probe, as on kernels before 6.6: for trying that way */
+    /* Not NULL: the kernel folds the ops by itself, as these tables say; events come up only if
+     * both are asked for. Weak: as long as the tracer. */
+    const struct fold_tables *fold;
+    bool fold_and_events;
+    /* Each op that comes up whole, one of the slowest; called while the feed is asked. May be
+     * NULL. */
+    void (*exemplar)(void *context, const struct fold_op *op);
+    void *exemplar_context;            /* weak */
     const volatile sig_atomic_t *stop; /* weak; NULL or: becomes non-zero to end the tracing */
+};
+
+/* What the kernel has folded so far: see op_fold.h. Weak, as of the call; cells go on. */
+struct tracer_fold {
+    const uint64_t *cells;
+    size_t client_count;
+    const struct fold_client_row *clients;
+    uint64_t events;            /* that it took */
+    uint64_t first_ns, last_ns; /* the first and the last of them; 0: none */
 };
 
 /* A place that was to be probed. */
@@ -38,6 +59,7 @@ struct tracer_site {
     uint64_t unknown_text;
     uint64_t faults; /* hits whose arguments could not be read */
     uint64_t lost;
+    uint64_t unset_stamps;
 };
 
 struct tracer_counts {
@@ -66,6 +88,16 @@ void tracer_close(struct tracer *tracer); /* NULL is fine */
 /* The events, in time order. Ends when the time is up, at `stop`, when the target exits, or after
  * tracer_stop(); what is in the ring by then is still delivered. Weak. One thread. */
 struct event_feed *tracer_feed(struct tracer *tracer);
+
+/* Whether this kernel can fold; if not, -ENOTSUP and a message that says why. */
+int tracer_can_fold(void);
+
+/* Reads what the kernel has folded. After the end every answered op is in it, and those that were
+ * open are counted as such; meanwhile the ops of the last milliseconds are missing. */
+int tracer_fold_read(struct tracer *tracer, struct tracer_fold *fold);
+
+/* From now on the slowest ops are those that come from now on. */
+void tracer_fold_forget_slowest(struct tracer *tracer);
 
 /* Detaches. */
 void tracer_stop(struct tracer *tracer);

@@ -42,17 +42,6 @@ static uint64_t wall_offset(void)
     return wall - (before + (after - before) / 2);
 }
 
-/* Turns a packed utime_t (low half seconds, high half ns, wall clock) into monotonic ns. False
- * when it was never set, or lies before the boot. */
-static bool convert_stamp(const struct tracer *tracer, uint64_t *stamp)
-{
-    uint64_t wall = (*stamp & 0xffffffffu) * 1000000000u + (*stamp >> 32);
-    if (wall <= tracer->wall_offset_ns)
-        return false;
-    *stamp = wall - tracer->wall_offset_ns;
-    return true;
-}
-
 static int take_record(void *context, void *data, size_t size)
 {
     struct tracer *tracer = context;
@@ -67,14 +56,6 @@ static int take_record(void *context, void *data, size_t size)
         (event.time_ns < tracer->starts_from_ns ||
          (tracer->starts_cut_ns && event.time_ns > tracer->starts_cut_ns)))
         return 0;
-    if (event.point < POINT_COUNT && tracer->utime_stamps[event.point]) {
-        if (point_rows[event.point].role != ROLE_STAMP)
-            event.arg0 = 0; /* the same argument, of no meaning for this point */
-        else if (!convert_stamp(tracer, &event.arg0)) {
-            tracer->unset_stamps++;
-            return 0;
-        }
-    }
     tracer->drain_error = event_order_add(&tracer->order, &event);
     if (tracer->drain_error)
         return tracer->drain_error;
@@ -88,9 +69,12 @@ static int take_record(void *context, void *data, size_t size)
 int tracer_drain(struct tracer *tracer)
 {
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
-    tracer->wall_offset_ns = wall_offset();
+    tracer->skeleton->bss->wall_offset_ns = wall_offset();
     tracer->drain_cut = false;
     tracer->drain_error = 0;
+    int error = tracer_fold_drain(tracer);
+    if (error)
+        return error;
     int got = ring_buffer__consume(tracer->ring);
     if (tracer->drain_error)
         return tracer->drain_error;
@@ -186,6 +170,7 @@ int tracer_feed_open(struct tracer *tracer)
     if (!tracer->ring)
         return err_set(errno, "cannot map the ring of events: %s", strerror(errno));
     tracer->feed = (struct event_feed){.context = tracer, .next = feed_next, .lost = feed_lost};
+    tracer->skeleton->bss->wall_offset_ns = wall_offset();
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
     if (tracer->options.seconds > 0)
         tracer->deadline_ns = tracer->drained_ns + (uint64_t)(tracer->options.seconds * 1e9);

@@ -3,6 +3,7 @@
 #define OPTRAIL_TRACER_INTERNAL_H
 
 #include "event_order.h"
+#include "op_fold.h"
 #include "tracer.h"
 #include "trial.h"
 #include "uprobe.h"
@@ -27,8 +28,7 @@ struct tracer {
     struct uprobe_place *places; /* of the attached ones: first the starts, then the others */
     size_t place_count;
     size_t start_count;
-    bool utime_stamps[UPROBE_MAX_SITES]; /* by point: its stamps are packed wall-clock times */
-    char **names;                        /* made-up site names; owned */
+    char **names; /* made-up site names; owned */
     size_t name_count;
     struct usdt_probes usdt; /* owns the names of USDT sites */
 
@@ -47,17 +47,24 @@ struct tracer {
     uint64_t starts_from_ns, starts_cut_ns; /* ops that begin outside of it are not told; 0: no
                                                such limit (tracer_resume, tracers_pause) */
     uint64_t told_ns;                       /* what happened until then has been released */
-    uint64_t wall_offset_ns;
-    uint64_t drained_ns; /* when the last drain began */
-    uint64_t newest_ns;  /* the newest event of the last drain */
-    bool drain_cut;      /* the last drain stopped before the ring was empty */
+    uint64_t drained_ns;                    /* when the last drain began */
+    uint64_t newest_ns;                     /* the newest event of the last drain */
+    bool drain_cut;                         /* the last drain stopped before the ring was empty */
     bool ended;
     int drain_error;
     uint64_t delivered;
-    uint64_t unset_stamps;
     uint64_t lost_told;
     int cpus;
+    struct tracer_fold_state *fold; /* owned; NULL: the kernel does not fold */
 };
+
+/* The fold in the kernel. Before the programs are loaded: what they shall do, and how large the
+ * maps are. Then: the tables. Takes what came up. Nothing of it does anything without
+ * options.fold. */
+void tracer_fold_prepare(struct tracer *tracer);
+int tracer_fold_open(struct tracer *tracer);
+int tracer_fold_drain(struct tracer *tracer);
+void tracer_fold_close(struct tracer *tracer);
 
 /* Loads the programs, and finds by trying how this kernel lets them attach. */
 int tracer_load(struct tracer *tracer);

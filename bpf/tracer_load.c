@@ -67,6 +67,7 @@ static int open_programs(struct tracer *tracer, bool multi)
     }
     if (tracer->options.ring_bytes)
         bpf_map__set_max_entries(skeleton->maps.ring, tracer->options.ring_bytes);
+    tracer_fold_prepare(tracer);
     struct bpf_program *multis[] = {skeleton->progs.uprobe_multi, skeleton->progs.trial_multi};
     for (size_t i = 0; i < 2; i++)
         bpf_program__set_expected_attach_type(multis[i],

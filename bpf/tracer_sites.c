@@ -89,7 +89,7 @@ static int add_texts(struct tracer *tracer, const struct probe_row *row)
         if (bpf_map_update_elem(map, &text, &row->texts[i].point, BPF_ANY))
             return err_set(errno, "cannot fill the table of texts: %s", strerror(errno));
         if (row->utime_stamp && row->texts[i].point < POINT_COUNT)
-            tracer->utime_stamps[row->texts[i].point] = true;
+            tracer->skeleton->bss->utime_points[row->texts[i].point] = true;
     }
     return 0;
 }
@@ -191,7 +191,7 @@ static int fill_rows(struct tracer *tracer, struct elf_file *file, const struct 
         if (!error)
             error = add_texts(tracer, row);
         if (!error && row->utime_stamp && row->point >= 0)
-            tracer->utime_stamps[row->point] = true;
+            tracer->skeleton->bss->utime_points[row->point] = true;
         chosen->errors[i] = probe_row_site(row, layout, &tracer->specs[i]);
         if (chosen->errors[i])
             refuse(tracer, i);

@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "event.h"
+#include "op_fold.bpf.h"
 #include "uprobe.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -21,6 +22,12 @@ const volatile __u64 namespace_device = 0;
 const volatile __u64 namespace_inode = 0;
 /* Raised by the loader with each reading: periods of loss begin anew. */
 __u64 lost_epoch = 1;
+/* Wall clock minus monotonic clock: the loader looks often. */
+__u64 wall_offset_ns = 0;
+/* By point: its stamps are packed wall-clock times. */
+bool utime_points[POINT_COUNT] = {};
+/* What happens later is not told any more; 0: no such limit. */
+__u64 cut_ns = 0;
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -232,6 +239,24 @@ static __always_inline int point_of(const struct registers *registers,
     return -1;
 }
 
+/* Turns a packed utime_t (low half seconds, high half ns, wall clock) into monotonic ns. False
+ * when it was never set, or lies before the boot. */
+static __always_inline bool convert_stamp(int point, __u64 *arg0)
+{
+    __u32 row = (__u32)point;
+    if (row >= POINT_COUNT || !utime_points[row])
+        return true;
+    if (fold_points[row].role != ROLE_STAMP) {
+        *arg0 = 0; /* the same argument, of no meaning for this point */
+        return true;
+    }
+    __u64 wall = (*arg0 & 0xffffffff) * 1000000000ull + (*arg0 >> 32);
+    if (wall <= wall_offset_ns)
+        return false;
+    *arg0 = wall - wall_offset_ns;
+    return true;
+}
+
 /* Serves one row with the hit. */
 static __always_inline void serve(const struct registers *registers, const struct uprobe_site *site,
                                   struct uprobe_counts *count, __u64 now, __u32 pid, __u32 tid)
@@ -254,6 +279,21 @@ static __always_inline void serve(const struct registers *registers, const struc
         return;
     }
 
+    if (!convert_stamp(point, &arg0)) {
+        count->unset_stamps++;
+        return;
+    }
+    if (count->first_ns == 0)
+        count->first_ns = now;
+    count->last_ns = now;
+    if (fold_on) {
+        struct fold_event one = {now, key, arg0, arg1, pid, tid, (__u32)point};
+        fold_handle(&one);
+        if (!events_on) {
+            __sync_fetch_and_add(&count->events, 1);
+            return;
+        }
+    }
     struct optrail_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
     if (!event) {
         count->lost++;
@@ -269,7 +309,7 @@ static __always_inline void serve(const struct registers *registers, const struc
     event->point = (__u16)point;
     event->cpu = (__u16)bpf_get_smp_processor_id();
     event->flags = 0;
-    count->events++;
+    __sync_fetch_and_add(&count->events, 1);
     /* waking the reader costs the daemon far more than the event does: the reader polls */
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
@@ -278,7 +318,7 @@ static __always_inline int handle(struct pt_regs *ctx)
 {
     __u64 now = bpf_ktime_get_ns();
     __u32 pid, tid;
-    if (!is_target(&pid, &tid))
+    if (!is_target(&pid, &tid) || (cut_ns && now > cut_ns))
         return 0;
 
     struct registers registers;

@@ -83,6 +83,9 @@ struct uprobe_counts {
     uint64_t unknown_text; /* texts that the map does not know */
     uint64_t faults;       /* an address could not be read: no event */
     uint64_t lost;         /* the ring was full */
+    uint64_t unset_stamps; /* stamps that the daemon never set: no event */
+    uint64_t first_ns;     /* the first and the last event; 0: none */
+    uint64_t last_ns;
 };
 
 /* When events were lost, per CPU. `epoch` says in which reading period of the loader. */

@@ -28,11 +28,6 @@ int fold_tables_new(const struct path_set *paths, struct fold_table_set **set);
 void fold_tables_free(struct fold_table_set *set); /* NULL is fine */
 
 /* What the fold in the kernel has summed up, as of a moment. All weak. */
-struct fold_client_row {
-    uint64_t client;
-    struct fold_client sums;
-};
-
 struct fold_sums {
     const struct fold_table_set *set;
     const uint64_t *cells; /* set->tables.cell_count */

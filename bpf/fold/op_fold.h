@@ -120,6 +120,11 @@ struct fold_client {
     uint64_t bytes;
 };
 
+struct fold_client_row {
+    uint64_t client;
+    struct fold_client sums;
+};
+
 /* For which ops a thread works; the newest on top. `top` only grows, `height` is how many of the
  * entries below it are in use. */
 struct fold_thread {

@@ -321,15 +321,15 @@ static FOLD_INLINE void fold_enter(const struct fold_event *event, struct fold_r
         thread->height++;
 }
 
-/* Takes out the topmost entry of this op; those above it move down. */
-static FOLD_INLINE void fold_leave(const struct fold_event *event, struct fold_ref ref)
+/* Takes out the topmost entry of this op, those above it move down; or all. */
+static FOLD_INLINE void fold_leave(const struct fold_event *event, struct fold_ref ref, bool all)
 {
     struct fold_thread *thread = env_thread(fold_thread_id(event), false);
     struct fold_ref above = {FOLD_NO_SLOT, 0};
     if (!thread)
         return;
-    if (fold_points[event->point].key == KEY_CURRENT) {
-        thread->height = 0; /* whatever it worked for */
+    if (all) {
+        thread->height = 0;
         return;
     }
     uint32_t found = 0;
@@ -415,7 +415,7 @@ static FOLD_INLINE void fold_unbind(struct fold_op *op, struct fold_ref ref)
 }
 
 static FOLD_INLINE void fold_role(struct fold_op *op, struct fold_ref ref, uint32_t role,
-                                  const struct fold_event *event)
+                                  bool keyed, const struct fold_event *event)
 {
     uint64_t time_ns = role == ROLE_STAMP ? fold_stamp(event) : event->time_ns;
     uint32_t branch = role == ROLE_FORK || role == ROLE_JOIN ? (uint32_t)event->arg0 : 0;
@@ -427,7 +427,7 @@ static FOLD_INLINE void fold_role(struct fold_op *op, struct fold_ref ref, uint3
     if (role == ROLE_ENTER || role == ROLE_ANSWER) {
         fold_enter(event, ref);
     } else if (role == ROLE_LEAVE) {
-        fold_leave(event, ref);
+        fold_leave(event, ref, !keyed);
     } else if (role == ROLE_LINK || role == ROLE_MOVE) {
         if (role == ROLE_MOVE)
             fold_unbind(op, ref);
@@ -518,7 +518,7 @@ static FOLD_INLINE void fold_take(const struct fold_event *event)
         known = true;
     }
     if (op) {
-        fold_role(op, ref, role, event);
+        fold_role(op, ref, role, keyed, event);
         return;
     }
     if (keyed && !known) {

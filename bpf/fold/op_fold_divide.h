@@ -343,6 +343,8 @@ static FOLD_INLINE void fold_sum_up(struct fold_run *run)
 /* The whole: `op` and `workspace` are the caller's alone. `tag`: of the marks that are the op's. */
 FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint16_t tag)
 {
+    if (!op || !workspace)
+        return 0;
     struct fold_run run = {.op = op, .workspace = workspace, .tag = tag};
     uint32_t count = op->count < FOLD_MARKS ? op->count : FOLD_MARKS;
     for (int i = 0; i < FOLD_POINT_WORDS; i++)

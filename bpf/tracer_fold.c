@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* The fold in the kernel: loaded with its tables, read, ended. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "op_fold.h"
+#include "points.h"
+#include "tracer_internal.h"
+#include "uprobe.skel.h"
+
+/* The helper that the fold's loops are made of: enum bpf_func_id's BPF_FUNC_loop, Linux 5.17. */
+#define HELPER_LOOP 181
+/* For ops on their way up: some hundreds of them between two drains. */
+#define EXEMPLAR_BYTES (1u << 20)
+
+struct tracer_fold_state {
+    uint64_t *cells; /* mapped; read-only but for the slowest ones' bound */
+    size_t cell_bytes;
+    struct ring_buffer *exemplars;
+    struct fold_client_row *clients; /* FOLD_CLIENTS */
+    bool ended;
+};
+
+int tracer_can_fold(void)
+{
+    int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, HELPER_LOOP, NULL);
+    if (has < 0)
+        return uprobe_refused(has, "cannot ask the kernel whether its programs may loop");
+    return has ? 0
+               : err_set(ENOTSUP, "this kernel's BPF programs have no loops, which folding needs: "
+                                  "that is Linux 5.17 or later");
+}
+
+void tracer_fold_prepare(struct tracer *tracer)
+{
+    struct uprobe_bpf *skeleton = tracer->skeleton;
+    const struct fold_tables *tables = tracer->options.fold;
+    for (int i = 0; i < POINT_COUNT; i++) {
+        struct fold_point point = {(uint16_t)point_rows[i].role, (uint16_t)point_rows[i].key};
+        memcpy((void *)&skeleton->rodata->fold_points[i], &point, sizeof(point));
+    }
+    bpf_program__set_autoload(skeleton->progs.fold_ripe, tables != NULL);
+    bpf_program__set_autoload(skeleton->progs.fold_end, tables != NULL);
+    if (!tables)
+        return;
+    memcpy((void *)&skeleton->rodata->fold_settings, &tables->settings, sizeof(tables->settings));
+    skeleton->rodata->fold_on = true;
+    skeleton->rodata->events_on = tracer->options.fold_and_events;
+    const struct {
+        struct bpf_map *map;
+        uint32_t rows;
+    } sizes[] = {
+        {skeleton->maps.fold_ops, tables->settings.slot_count},
+        {skeleton->maps.fold_births, tables->settings.slot_count},
+        {skeleton->maps.fold_free, tables->settings.slot_count},
+        {skeleton->maps.fold_pasts, FOLD_PAST},
+        {skeleton->maps.fold_plans, tables->plan_count},
+        {skeleton->maps.fold_types, tables->settings.type_count},
+        {skeleton->maps.fold_workspaces, FOLD_WORKSPACES},
+        {skeleton->maps.fold_places, FOLD_WORKSPACES},
+        {skeleton->maps.fold_names, FOLD_NAME_ROWS},
+        {skeleton->maps.fold_threads, FOLD_THREADS},
+        {skeleton->maps.fold_clients, FOLD_CLIENTS},
+        {skeleton->maps.fold_answered, FOLD_ANSWERED},
+        {skeleton->maps.fold_cells, tables->cell_count},
+        {skeleton->maps.fold_exemplars, EXEMPLAR_BYTES},
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        bpf_map__set_max_entries(sizes[i].map, sizes[i].rows);
+    if (!tracer->options.fold_and_events)
+        bpf_map__set_max_entries(skeleton->maps.ring, (uint32_t)getpagesize());
+}
+
+static int fill_rows(const struct bpf_map *map, const void *rows, size_t size, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (bpf_map_update_elem(bpf_map__fd(map), &i, (const char *)rows + i * size, BPF_ANY))
+            return err_set(errno, "cannot fill the tables of the fold: %s", strerror(errno));
+    return 0;
+}
+
+static int fill_queue(const struct bpf_map *map, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (bpf_map_update_elem(bpf_map__fd(map), NULL, &i, BPF_ANY))
+            return err_set(errno, "cannot fill the queues of the fold: %s", strerror(errno));
+    return 0;
+}
+
+static int take_exemplar(void *context, void *data, size_t size)
+{
+    struct tracer *tracer = context;
+    if (size == sizeof(struct fold_op) && tracer->options.exemplar)
+        tracer->options.exemplar(tracer->options.exemplar_context, data);
+    return 0;
+}
+
+int tracer_fold_open(struct tracer *tracer)
+{
+    const struct fold_tables *tables = tracer->options.fold;
+    struct uprobe_bpf *skeleton = tracer->skeleton;
+    if (!tables)
+        return 0;
+    struct tracer_fold_state *fold = calloc(1, sizeof(*fold));
+    if (!fold)
+        return err_no_memory();
+    tracer->fold = fold;
+    fold->cell_bytes = tables->cell_count * sizeof(*fold->cells);
+    fold->clients = calloc(FOLD_CLIENTS, sizeof(*fold->clients));
+    if (!fold->clients)
+        return err_no_memory();
+    fold->cells = mmap(NULL, fold->cell_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       bpf_map__fd(skeleton->maps.fold_cells), 0);
+    if (fold->cells == MAP_FAILED) {
+        fold->cells = NULL;
+        return err_set(errno, "cannot map the sums of the fold: %s", strerror(errno));
+    }
+    fold->exemplars =
+        ring_buffer__new(bpf_map__fd(skeleton->maps.fold_exemplars), take_exemplar, tracer, NULL);
+    if (!fold->exemplars)
+        return err_set(errno, "cannot map the ring of slow ops: %s", strerror(errno));
+    int error = fill_rows(skeleton->maps.fold_plans, tables->plans, sizeof(*tables->plans),
+                          tables->plan_count);
+    if (!error)
+        error = fill_rows(skeleton->maps.fold_types, tables->types, sizeof(*tables->types),
+                          tables->settings.type_count);
+    if (!error)
+        error = fill_queue(skeleton->maps.fold_free, tables->settings.slot_count);
+    if (!error)
+        error = fill_queue(skeleton->maps.fold_places, FOLD_WORKSPACES);
+    return error;
+}
+
+void tracer_fold_close(struct tracer *tracer)
+{
+    struct tracer_fold_state *fold = tracer->fold;
+    if (!fold)
+        return;
+    ring_buffer__free(fold->exemplars);
+    if (fold->cells)
+        munmap(fold->cells, fold->cell_bytes);
+    free(fold->clients);
+    free(fold);
+    tracer->fold = NULL;
+}
+
+int tracer_fold_drain(struct tracer *tracer)
+{
+    if (!tracer->fold)
+        return 0;
+    int got = ring_buffer__consume(tracer->fold->exemplars);
+    return got < 0 ? err_set(-got, "cannot read the ring of slow ops: %s", strerror(-got)) : 0;
+}
+
+static int run_program(const struct bpf_program *program)
+{
+    struct bpf_test_run_opts options = {.sz = sizeof(options)};
+    int error = bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+    return error ? err_set(-error, "cannot run the fold's program: %s", strerror(-error)) : 0;
+}
+
+/* Events, and when the first and the last one came, over all sites and CPUs. */
+static int read_events(struct tracer *tracer, struct tracer_fold *result)
+{
+    struct uprobe_counts *rows = calloc((size_t)tracer->cpus, sizeof(*rows));
+    int map = bpf_map__fd(tracer->skeleton->maps.counts);
+    if (!rows)
+        return err_no_memory();
+    result->events = result->last_ns = 0;
+    result->first_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < tracer->site_count; i++) {
+        if (bpf_map_lookup_elem(map, &i, rows))
+            continue;
+        for (int cpu = 0; cpu < tracer->cpus; cpu++) {
+            result->events += rows[cpu].events;
+            if (rows[cpu].first_ns && rows[cpu].first_ns < result->first_ns)
+                result->first_ns = rows[cpu].first_ns;
+            if (rows[cpu].last_ns > result->last_ns)
+                result->last_ns = rows[cpu].last_ns;
+        }
+    }
+    if (result->last_ns == 0)
+        result->first_ns = 0;
+    free(rows);
+    return 0;
+}
+
+static size_t read_clients(struct tracer *tracer)
+{
+    int map = bpf_map__fd(tracer->skeleton->maps.fold_clients);
+    struct fold_client_row *rows = tracer->fold->clients;
+    size_t count = 0;
+    uint64_t key, *previous = NULL;
+    while (count < FOLD_CLIENTS && bpf_map_get_next_key(map, previous, &key) == 0) {
+        rows[count].client = key;
+        previous = &rows[count].client;
+        if (bpf_map_lookup_elem(map, &key, &rows[count].sums) == 0)
+            count++;
+    }
+    return count;
+}
+
+int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
+{
+    struct tracer_fold_state *fold = tracer->fold;
+    struct uprobe_bpf *skeleton = tracer->skeleton;
+    int error = read_events(tracer, result);
+    if (!error && !tracer->attached && !fold->ended) {
+        skeleton->bss->fold_last_ns = result->last_ns;
+        error = run_program(skeleton->progs.fold_end);
+        fold->ended = !error;
+    } else if (!error && !fold->ended) {
+        error = run_program(skeleton->progs.fold_ripe);
+    }
+    if (!error)
+        error = tracer_fold_drain(tracer);
+    if (error)
+        return error;
+    result->client_count = read_clients(tracer);
+    result->clients = fold->clients;
+    result->cells = fold->cells;
+    return 0;
+}
+
+void tracer_fold_forget_slowest(struct tracer *tracer)
+{
+    uint64_t *cells = tracer->fold->cells;
+    __atomic_store_n(&cells[FOLD_SLOW_BOUND], 0, __ATOMIC_RELAXED);
+    for (int i = 0; i < FOLD_SLOWEST; i++)
+        __atomic_store_n(&cells[FOLD_SLOW_FIRST + i], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&cells[FOLD_SLOW_BOUND], 0, __ATOMIC_RELAXED);
+}
