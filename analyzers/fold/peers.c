@@ -25,8 +25,9 @@ struct peer_sums {
 };
 
 struct peers_fold {
-    const struct path_set *paths; /* weak */
-    struct sweep_plan *plans;     /* owned: one a path, in the set's order */
+    const struct path_set *paths;      /* weak */
+    struct sweep_plan *plans;          /* owned: one a path, in the set's order */
+    uint64_t forks[TRAIL_POINT_WORDS]; /* the points where they ask peers */
     size_t count;
     struct peer_sums *rows[MAX_PEERS]; /* owned */
 };
@@ -51,8 +52,12 @@ static int create(const struct fold_options *options, void **state)
         free(fold);
         return err_no_memory();
     }
-    for (size_t i = 0; i < options->paths->count; i++)
+    for (size_t i = 0; i < options->paths->count; i++) {
         sweep_plan_init(&fold->plans[i], options->paths->paths[i]);
+        enum point fork = fold->plans[i].fork;
+        if (fork != POINT_COUNT)
+            fold->forks[fork / 64] |= 1ull << (fork % 64);
+    }
     *state = fold;
     return 0;
 }
@@ -108,18 +113,18 @@ static uint64_t asked_at(const struct sweep_plan *plan, const struct trail *trai
     return 0;
 }
 
-static bool has_forks(const struct trail *trail)
+static bool asks_peers(const struct peers_fold *fold, const struct trail *trail)
 {
-    for (enum point point = 0; point < POINT_COUNT; point++)
-        if (point_rows[point].role == ROLE_FORK && trail_passed(trail, point))
-            return true;
-    return false;
+    uint64_t forks = 0;
+    for (size_t i = 0; i < TRAIL_POINT_WORDS; i++)
+        forks |= fold->forks[i] & trail->seen[i];
+    return forks != 0;
 }
 
 static int add_trail(void *state, const struct trail *trail)
 {
     struct peers_fold *fold = state;
-    if (trail->end != TRAIL_FINISHED || !has_forks(trail))
+    if (trail->end != TRAIL_FINISHED || !asks_peers(fold, trail))
         return 0;
     const struct sweep_plan *plan = plan_of(fold, trail);
     if (!plan)
