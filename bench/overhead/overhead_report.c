@@ -118,7 +118,8 @@ static void print_figure(const struct figure *figure, const struct paired_stats 
     size_t shown = stats->count < PAIRED_STATS_ENOUGH ? 3 : 5;
     for (size_t i = 0; i < shown; i++)
         print_number(out, numbers[i], scale);
-    fprintf(out, "%*s %s\n", shown < 5 ? 20 : 0, shown < 5 ? "too few pairs" : "", figure->unit);
+    fprintf(out, "%*s%s%s\n", shown < 5 ? 20 : 0, shown < 5 ? "too few pairs" : "",
+            *figure->unit ? " " : "", figure->unit);
 }
 
 static int check_written(FILE *out)
