@@ -28,14 +28,15 @@ struct uprobe_programs {
 struct uprobe_link;
 
 /* Attaches a program to all places of the file. On failure nothing stays attached, and the message
- * says what the kernel said. The link lives as long as this process: the kernel detaches when its
- * descriptors are closed, however the process ends. Owned by the caller. */
+ * says what the kernel said. The probes are held by a process of their own that ends with this one,
+ * however it ends, also when it is killed in the middle of attaching or detaching. Owned by the
+ * caller. */
 int uprobe_link_attach(const struct uprobe_programs *programs, const char *file, pid_t pid,
                        const struct uprobe_place *places, size_t count, struct uprobe_link **link);
 void uprobe_link_detach(struct uprobe_link *link); /* NULL is fine */
 
 /* The same for several. The kernel lets everyone who detaches wait for a grace period; so they wait
- * together, in threads of their own. Entries may be NULL. */
+ * together. Entries may be NULL. */
 void uprobe_link_detach_all(struct uprobe_link *const *links, size_t count);
 
 /* Whether it is one link for all. */
