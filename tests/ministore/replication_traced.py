@@ -19,8 +19,9 @@ from ministore import PROGRAMS, until
 
 HERE = os.path.abspath(__file__)
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-TOLERANCE = 0.05
-TRIES = 3  # a busy machine moves medians, too
+# sanitizers make all stages longer, and not by the same each time
+TOLERANCE = 0.2 if os.environ.get("SANITIZED") else 0.05
+TRIES = 5  # a busy machine moves medians, too
 
 
 def start(directory, name, options):
@@ -153,7 +154,7 @@ class Traced(ministore.Case):
                 self.assertEqual(run.first("replica write"), "journal.write")
 
     def test_one_slow_peer_of_two(self):
-        run = self.check_growth("replica.wait", "journal.write", "peer1", "2ms", peers=[[], []])
+        run = self.check_growth("replica.wait", "journal.write", "peer1", "5ms", peers=[[], []])
         self.check_whole(run, 150, 2)
         slow, fast = run.report["peers"]
         self.assertGreater(slow["last_share"], 0.5)
