@@ -10,7 +10,11 @@
 #include "err.h"
 #include "event_ring.h"
 
-#define BATCH         256
+#define BATCH 256
+/* A snapshot has what had happened when it was asked for: the events of that moment come a little
+ * later. So often in turn the feed may have nothing, or so long it may take, until they have. */
+#define IDLE_TURNS    2
+#define PATIENCE_NS   1000000000ull
 #define DEFAULT_BYTES ((size_t)256 << 20)
 
 struct flight_recorder {
@@ -20,6 +24,8 @@ struct flight_recorder {
     struct event_ring ring;
     uint64_t written_ns; /* when the last snapshot was; 0: never */
     const char *reason;  /* of the one that is wanted; NULL: none is */
+    uint64_t wanted_ns;  /* since when */
+    unsigned idle_turns; /* since then */
 };
 
 static uint64_t now_ns(void)
@@ -81,8 +87,18 @@ static int write_snapshot(struct flight_recorder *recorder)
     return 0;
 }
 
+/* Whether the events are there that had happened when the snapshot was asked for. */
+static bool has_caught_up(const struct flight_recorder *recorder)
+{
+    const struct event_ring *ring = &recorder->ring;
+
+    return recorder->idle_turns >= IDLE_TURNS || now_ns() - recorder->wanted_ns >= PATIENCE_NS ||
+           (ring->added > 0 &&
+            ring->events[(ring->added - 1) % ring->capacity].time_ns >= recorder->wanted_ns);
+}
+
 /* Writes the snapshot that is wanted, if it is time to. */
-static int consider(struct flight_recorder *recorder, bool end)
+static int consider(struct flight_recorder *recorder, bool idle, bool end)
 {
     const struct flight_recorder_options *options = recorder->options;
     const char *reason = options->wanted(options->context);
@@ -91,15 +107,20 @@ static int consider(struct flight_recorder *recorder, bool end)
         recorder->counts->refused++;
         return 0;
     }
-    if (reason && !recorder->reason)
+    recorder->idle_turns += idle;
+    if (reason && !recorder->reason) {
         recorder->reason = reason;
+        recorder->wanted_ns = now_ns();
+        recorder->idle_turns = 0;
+    }
     if (end && options->at_end && !recorder->reason &&
         recorder->counts->snapshots < options->limit && recorder->ring.added > recorder->ring.taken)
         recorder->reason = "end";
     if (!recorder->reason)
         return 0;
-    if (!end && recorder->written_ns > 0 &&
-        now_ns() - recorder->written_ns < (uint64_t)(options->seconds * 1e9))
+    if (!end && (!has_caught_up(recorder) ||
+                 (recorder->written_ns > 0 &&
+                  now_ns() - recorder->written_ns < (uint64_t)(options->seconds * 1e9))))
         return 0;
     return write_snapshot(recorder);
 }
@@ -133,7 +154,7 @@ int flight_recorder_run(struct event_feed *feed, const struct flight_recorder_op
         if (got < 0 && got != -EAGAIN)
             result = got;
         else
-            result = consider(&recorder, got == 0);
+            result = consider(&recorder, got < 0, got == 0);
         if (got == 0)
             break;
     }
