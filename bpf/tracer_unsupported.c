@@ -126,3 +126,20 @@ struct tracer_group_slices tracer_group_slices(const struct tracer_group *group)
     (void)group;
     return (struct tracer_group_slices){0};
 }
+
+int tracer_can_fold(void)
+{
+    return tracer_open(NULL, NULL, NULL, &(struct tracer *){NULL});
+}
+
+int tracer_fold_read(struct tracer *tracer, struct tracer_fold *fold)
+{
+    (void)tracer;
+    *fold = (struct tracer_fold){0};
+    return tracer_can_fold();
+}
+
+void tracer_fold_forget_slowest(struct tracer *tracer)
+{
+    (void)tracer;
+}

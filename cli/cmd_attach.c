@@ -26,6 +26,7 @@ static const char *duty;
 static const char *detail;
 static double seconds;
 static bool allow_slow;
+static const char *fold;
 static bool live;
 static double interval = 1;
 static bool interval_given;
@@ -78,6 +79,11 @@ static const struct option_row options[] = {
      .argument = "PART",
      .value = &duty,
      .text = "trace for this part of the time only (10%), in slices longer than the slowest ops"},
+    {.name = "fold",
+     .type = OPTION_STRING,
+     .argument = "WHERE",
+     .value = &fold,
+     .text = "where ops are summed up: kernel or user (without it: in the kernel where it can)"},
     {.name = "allow-slow",
      .type = OPTION_FLAG,
      .value = &allow_slow,
@@ -92,6 +98,20 @@ static int check_live(void)
     if (live && output.format && strcmp(output.format, "text") != 0 && !output.file)
         return err_set(EINVAL, "--top writes to standard output meanwhile: say with -o FILE where "
                                "the report shall go");
+    return 0;
+}
+
+static int read_fold(enum live_fold_choice *choice)
+{
+    *choice = LIVE_FOLD_AUTO;
+    if (!fold)
+        return 0;
+    if (strcmp(fold, "kernel") == 0)
+        *choice = LIVE_FOLD_KERNEL;
+    else if (strcmp(fold, "user") == 0)
+        *choice = LIVE_FOLD_USER;
+    else
+        return err_set(EINVAL, "--fold: '%s' is neither kernel nor user", fold);
     return 0;
 }
 
@@ -185,6 +205,8 @@ static int run(int argc, char **argv)
     if (!error)
         error = read_duty(&tracing.tracing.duty);
     if (!error)
+        error = read_fold(&tracing.fold);
+    if (!error)
         error = target_options_check(&chosen);
     if (!error && !tracer_supported())
         error =
@@ -215,7 +237,8 @@ const struct command command_attach = {
         "point that has no such place is left out, and named. No return probes are used: they "
         "would end a C++ program that throws through them. However optrail ends, the kernel "
         "removes the probes.\n\n"
-        "How much of a ceph-osd is probed is a choice (--detail): what an op takes at each level is "
+        "How much of a ceph-osd is probed is a choice (--detail): what an op takes at each level "
+        "is "
         "in docs/costs-ceph.md.\n\n"
         "Several daemons are traced at once: the report has a line about each, and tables of all "
         "together. With --follow a daemon that is restarted meanwhile is probed again; without, "

@@ -28,6 +28,7 @@ struct live_group {
     struct one *each; /* owned; NULL: there is one daemon only, and `all` is of it */
     uint32_t pid;     /* of the last event, and its member */
     int member;
+    struct live_fold *fold; /* owned; NULL: events come up, and are folded here */
 };
 
 /* Events on their way to the analyses */
@@ -118,6 +119,61 @@ static uint64_t slowest_ns(void *context)
     return most;
 }
 
+/* What the kernel folds by itself */
+
+static struct analysis *receiver(void *context, uint32_t pid, size_t which)
+{
+    struct live_group *group = context;
+    int member = tracer_group_find(group->tracers, pid);
+
+    if (which == 0 && group->each && member >= 0)
+        return group->each[member].analysis;
+    return which == (group->each && member >= 0) ? group->all : NULL;
+}
+
+static int open_fold(struct live_group *group, struct tracer_group_options *tracing)
+{
+    const char *obstacle = NULL;
+
+    if (!group->all)
+        obstacle = "the daemons' paths differ";
+    else if (tracing->duty > 0)
+        obstacle = "with --duty it must be known which ops began in a pause";
+    else if (tracing->follow)
+        obstacle = "with --follow one process's ops go on with the next one's";
+    return live_fold_open(group->options.fold, obstacle,
+                          group->all ? analysis_paths(group->all) : NULL, &tracing->each,
+                          &group->fold);
+}
+
+/* Hands the kernel's sums to the analyses. `counts`: what a reader of events would have counted. */
+static int take_sums(struct live_group *group, struct read_counts *counts)
+{
+    int error = 0;
+
+    for (size_t i = 0; !error && i < group->count; i++) {
+        struct tracer *tracer = tracer_group_tracer(group->tracers, i);
+        struct read_counts one = {
+            .tracer = "bpf", .pid = (uint32_t)tracer_group_member(group->tracers, i)->target.pid};
+        struct fold_sums sums;
+        error = live_fold_read(group->fold, tracer, &sums, &one);
+        if (!error && group->each)
+            error = analysis_take_sums(group->each[i].analysis, &sums, one.events, true);
+        if (!error)
+            error = analysis_take_sums(group->all, &sums, one.events, i == 0);
+        if (group->each)
+            group->each[i].counts = one;
+        if (one.events && (counts->begin_ns == 0 || one.begin_ns < counts->begin_ns))
+            counts->begin_ns = one.begin_ns;
+        if (one.end_ns > counts->end_ns)
+            counts->end_ns = one.end_ns;
+        counts->events += one.events;
+        counts->pid = group->count == 1 ? one.pid : 0;
+        counts->tracer = one.tracer;
+    }
+    return error;
+}
+
 /* Life */
 
 static int open_analyses(struct live_group *group)
@@ -163,7 +219,11 @@ int live_group_open(const struct live_group_options *options, struct live_group 
         tracing.slowest_ns = slowest_ns;
         tracing.notice = take_notice;
         tracing.context = group;
-        error = tracer_group_open(options->targets, options->count, &tracing, &group->tracers);
+        error = open_fold(group, &tracing);
+        if (!error)
+            error = tracer_group_open(options->targets, options->count, &tracing, &group->tracers);
+        if (!error && group->fold)
+            live_fold_receive(group->fold, receiver, group);
     }
     if (error) {
         live_group_close(group);
@@ -180,6 +240,7 @@ void live_group_close(struct live_group *group)
     if (!group)
         return;
     tracer_group_close(group->tracers);
+    live_fold_close(group->fold);
     for (size_t i = 0; group->each && i < group->count; i++)
         analysis_free(group->each[i].analysis);
     free(group->each);
@@ -412,7 +473,12 @@ int live_group_snapshot(struct live_group *group, enum analysis_span span, doubl
 {
     if (!group->all)
         return err_set(ENOTSUP, "the daemons' paths differ: there is no screen of them all");
-    int error = analysis_snapshot(group->all, span, seconds, report);
+    struct read_counts none = {0};
+    int error = group->fold ? take_sums(group, &none) : 0;
+    if (!error)
+        error = analysis_snapshot(group->all, span, seconds, report);
+    for (size_t i = 0; !error && group->fold && span == ANALYSIS_INTERVAL && i < group->count; i++)
+        tracer_fold_forget_slowest(tracer_group_tracer(group->tracers, i));
     if (error)
         return error;
     if (!group->each)
@@ -427,6 +493,13 @@ int live_group_snapshot(struct live_group *group, enum analysis_span span, doubl
 int live_group_report(struct live_group *group, const struct read_counts *counts,
                       struct report **report)
 {
+    struct read_counts folded = {0};
+    if (group->fold) {
+        int error = take_sums(group, &folded);
+        if (error)
+            return error;
+        counts = &folded;
+    }
     if (group->each)
         return report_several(group, counts, report);
     int error = analysis_report(group->all, counts, NULL, report);

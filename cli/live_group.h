@@ -3,6 +3,7 @@
 #define OPTRAIL_LIVE_GROUP_H
 
 #include "analysis.h"
+#include "live_fold.h"
 #include "tracer_group.h"
 
 /*
@@ -16,6 +17,7 @@ struct live_group_options {
     const char *path; /* a path file or a directory of them; NULL: what fits the daemons */
     struct tracer_group_options tracing; /* `notice`, `slowest_ns` and `context` are set here */
     bool each;                           /* the report shall hold whole reports of each */
+    enum live_fold_choice fold;
 };
 
 struct live_group;

@@ -34,6 +34,10 @@ struct analysis {
     void (*progress)(void *context, uint64_t events);
     void *progress_context;
     bool ended;
+    /* what the kernel has folded by itself takes the place of the builder's */
+    bool folded_elsewhere;
+    struct trail_counts counts;
+    uint64_t losses[FOLD_ENDED];
 };
 
 static int take_event(void *context, const struct optrail_event *event)
@@ -279,6 +283,33 @@ static int fill_folds(struct analysis *analysis, enum analysis_span span, struct
     return result;
 }
 
+/* What the kernel's fold could not do: its cells, and how the report names them. */
+static const struct {
+    enum fold_counter cell;
+    const char *name;
+} kernel_losses[] = {
+    {FOLD_TRUNCATED, "truncated_ops"},          {FOLD_TORN, "torn_marks"},
+    {FOLD_SLOT_LESS, "starts_without_room"},    {FOLD_NAME_LESS, "keys_without_room"},
+    {FOLD_THREAD_LESS, "threads_without_room"}, {FOLD_NOT_SHOWN, "exemplars_without_room"},
+    {FOLD_CROWDED, "crowded_maxima"},
+};
+
+static int fill_kernel_losses(const struct analysis *analysis, struct report *report)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof(kernel_losses) / sizeof(kernel_losses[0]); i++)
+        if (analysis->losses[kernel_losses[i].cell] > 0)
+            result = report_add_other(report, kernel_losses[i].name,
+                                      analysis->losses[kernel_losses[i].cell]);
+    return result;
+}
+
+/* The counts of the builder, or what the kernel has in their place. */
+static const struct trail_counts *trail_counts_of(const struct analysis *analysis)
+{
+    return analysis->folded_elsewhere ? &analysis->counts : trail_builder_counts(analysis->builder);
+}
+
 static int make_report(struct analysis *analysis, enum analysis_span span,
                        const struct read_counts *counts, const char *damage, struct report **report)
 {
@@ -288,7 +319,9 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
     if (result == 0)
         result = fill_source(made, counts);
     if (result == 0)
-        result = fill_counts(made, counts, trail_builder_counts(analysis->builder));
+        result = fill_counts(made, counts, trail_counts_of(analysis));
+    if (result == 0)
+        result = fill_kernel_losses(analysis, made);
     if (result == 0)
         result = fill_folds(analysis, span, made);
     if (result == 0)
@@ -303,6 +336,36 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
     }
     *report = made;
     return 0;
+}
+
+int analysis_take_sums(struct analysis *analysis, const struct fold_sums *sums, uint64_t events,
+                       bool first)
+{
+    int result = 0;
+    if (first) {
+        analysis->counts = (struct trail_counts){0};
+        memset(analysis->losses, 0, sizeof(analysis->losses));
+        analysis->events = 0;
+    }
+    struct trail_counts counts = fold_sums_counts(sums, events);
+    trail_counts_add(&analysis->counts, &counts);
+    for (int i = 0; i < FOLD_ENDED; i++)
+        analysis->losses[i] += sums->cells[i];
+    analysis->events += events;
+    analysis->folded_elsewhere = true;
+    for (size_t i = 0; result == 0 && i < analysis->fold_count; i++)
+        if (analysis->folds[i].class->sums)
+            result = analysis->folds[i].class->sums(analysis->folds[i].state, sums, first);
+    return result;
+}
+
+int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < analysis->fold_count; i++)
+        if (analysis->folds[i].class->exemplar)
+            result = analysis->folds[i].class->exemplar(analysis->folds[i].state, trail);
+    return result;
 }
 
 int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,

@@ -21,6 +21,7 @@ struct analysis_options {
 };
 
 struct analysis;
+struct fold_sums;
 
 /* Reads the paths and makes builder and folds. Owned by the caller. Negative errno with the
  * message: -EBADMSG for a path file that is refused. */
@@ -50,6 +51,15 @@ int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double
 
 /* The latency of the slowest op that finished since the last call; 0: none did. */
 uint64_t analysis_slowest_ns(struct analysis *analysis);
+
+/* What the kernel has folded by itself, in place of events: sums of the whole run so far, of several
+ * processes one after the other. `events`: how many they are of. `first`: what was taken before is
+ * thrown away. */
+int analysis_take_sums(struct analysis *analysis, const struct fold_sums *sums, uint64_t events,
+                       bool first);
+
+/* An op that the kernel's fold has handed up whole. */
+int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail);
 
 /* The paths in use. Weak. */
 const struct path_set *analysis_paths(const struct analysis *analysis);

@@ -77,6 +77,9 @@ struct trail_counts {
     uint64_t backwards;      /* events older than the newest one seen: their time was kept */
 };
 
+/* Adds `from` to `to`. */
+void trail_counts_add(struct trail_counts *to, const struct trail_counts *from);
+
 struct trail_limits {
     uint64_t timeout_ns; /* an open trail older than this is closed; 0: 60 s */
     size_t open_trails;  /* at most so many open at once; 0: 16,384 */
