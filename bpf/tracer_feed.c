@@ -18,6 +18,8 @@
 #define DRAIN_EVERY_NS 100000000ull
 /* An event is written at most this long after its time was taken. */
 #define SLACK_NS 5000000ull
+/* The wall clock was set when it moves by more than this between two looks. */
+#define CLOCK_JUMP_NS 50000000ull
 /* As many events at once are kept in memory at most; the rest waits in the ring. */
 #define MAX_PENDING (1u << 19)
 
@@ -40,6 +42,16 @@ static uint64_t wall_offset(void)
     uint64_t wall = clock_ns(CLOCK_REALTIME);
     uint64_t after = clock_ns(CLOCK_MONOTONIC);
     return wall - (before + (after - before) / 2);
+}
+
+/* Reads how far apart the clocks are. That jumps when the wall clock is set. */
+static void read_wall_offset(struct tracer *tracer)
+{
+    uint64_t offset = wall_offset(), before = tracer->skeleton->bss->wall_offset_ns;
+    uint64_t jump = offset > before ? offset - before : before - offset;
+    if (before && jump > CLOCK_JUMP_NS)
+        tracer->skeleton->bss->old_wall_offset_ns = before;
+    tracer->skeleton->bss->wall_offset_ns = offset;
 }
 
 static int take_record(void *context, void *data, size_t size)
@@ -69,7 +81,7 @@ static int take_record(void *context, void *data, size_t size)
 int tracer_drain(struct tracer *tracer)
 {
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
-    tracer->skeleton->bss->wall_offset_ns = wall_offset();
+    read_wall_offset(tracer);
     tracer->drain_cut = false;
     tracer->drain_error = 0;
     int error = tracer_fold_drain(tracer);

@@ -24,6 +24,9 @@ const volatile __u64 namespace_inode = 0;
 __u64 lost_epoch = 1;
 /* Wall clock minus monotonic clock: the loader looks often. */
 __u64 wall_offset_ns = 0;
+/* What it was before the wall clock was set, 0: it was not. Stamps that were taken before are then
+ * still on their way. */
+__u64 old_wall_offset_ns = 0;
 /* By point: its stamps are packed wall-clock times. */
 bool utime_points[POINT_COUNT] = {};
 /* What happens later is not told any more; 0: no such limit. */
@@ -239,9 +242,9 @@ static __always_inline int point_of(const struct registers *registers,
     return -1;
 }
 
-/* Turns a packed utime_t (low half seconds, high half ns, wall clock) into monotonic ns. False
- * when it was never set, or lies before the boot. */
-static __always_inline bool convert_stamp(int point, __u64 *arg0)
+/* Turns a packed utime_t (low half seconds, high half ns, wall clock) into monotonic ns, by the
+ * offset that puts it closest before now. False when it was never set, or lies before the boot. */
+static __always_inline bool convert_stamp(int point, __u64 now, __u64 *arg0)
 {
     __u32 row = (__u32)point;
     if (row >= POINT_COUNT || !utime_points[row])
@@ -254,6 +257,11 @@ static __always_inline bool convert_stamp(int point, __u64 *arg0)
     if (wall <= wall_offset_ns)
         return false;
     *arg0 = wall - wall_offset_ns;
+    if (old_wall_offset_ns && wall > old_wall_offset_ns) {
+        __u64 other = wall - old_wall_offset_ns;
+        if (other <= now && (*arg0 > now || other > *arg0))
+            *arg0 = other;
+    }
     return true;
 }
 
@@ -279,7 +287,7 @@ static __always_inline void serve(const struct registers *registers, const struc
         return;
     }
 
-    if (!convert_stamp(point, &arg0)) {
+    if (!convert_stamp(point, now, &arg0)) {
         count->unset_stamps++;
         return;
     }
