@@ -31,6 +31,7 @@ struct analysis {
     uint64_t events;
     uint64_t slowest_ns; /* since it was asked for */
     uint64_t lost;       /* as far as the tracer told a number */
+    double traced_part;  /* of the time, as of the last snapshot; 0: there was none */
     void (*progress)(void *context, uint64_t events);
     void *progress_context;
     bool ended;
@@ -384,7 +385,15 @@ int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double
         .events = analysis->events, .lost = analysis->lost, .tracer = ""};
     int result = make_report(analysis, span, &counts, NULL, report);
 
-    if (result == 0)
-        (*report)->source.seconds = seconds;
-    return result;
+    if (result < 0)
+        return result;
+    (*report)->source.seconds = seconds;
+    /* with pauses an interval counts as traced for the part that the whole was traced for */
+    if (span == ANALYSIS_WHOLE) {
+        double traced = (double)trail_builder_counts(analysis->builder)->traced_ns / 1e9;
+        analysis->traced_part = traced > 0 && traced < seconds ? traced / seconds : 1;
+    }
+    (*report)->source.traced_seconds =
+        seconds * (analysis->traced_part > 0 ? analysis->traced_part : 1);
+    return 0;
 }

@@ -48,7 +48,7 @@ size_t screen_chosen_type(const struct screen *screen)
 
 static double rate(uint64_t count, const struct report *report)
 {
-    return report->source.seconds > 0 ? (double)count / report->source.seconds : 0;
+    return report->source.traced_seconds > 0 ? (double)count / report->source.traced_seconds : 0;
 }
 
 static void head(const struct screen *screen, struct page *page)

@@ -39,7 +39,7 @@ static void plain_op(const struct report *report, const struct report_op *op, co
                      struct page *page)
 {
     char type[TEXT_NAME], number[24], size[24], p50[24], p99[24], max[24];
-    double seconds = report->source.seconds;
+    double seconds = report->source.traced_seconds;
 
     escape_for_terminal(op->type, type, sizeof(type));
     page_line(

@@ -82,7 +82,7 @@ static struct report *new_report(double seconds)
     assert_int_equal(report_set_string(&report->source.version, "16.2.15"), 0);
     assert_int_equal(report_set_string(&report->source.store, "filestore"), 0);
     report->source.pid = 5138;
-    report->source.seconds = seconds;
+    report->source.seconds = report->source.traced_seconds = seconds;
     return report;
 }
 
