@@ -167,6 +167,28 @@ static const struct field counts_fields[] = {
     {0},
 };
 
+static const struct field exemplar_stage_fields[] = {
+    {.key = "name", FIELD_TEXT, offsetof(struct report_exemplar_stage, name)},
+    {.key = "ns", FIELD_UNSIGNED, offsetof(struct report_exemplar_stage, ns)},
+    {0},
+};
+
+static const struct field exemplar_fields[] = {
+    {.key = "type", FIELD_TEXT, offsetof(struct report_exemplar, type)},
+    {.key = "client", FIELD_UNSIGNED, offsetof(struct report_exemplar, client)},
+    {.key = "tid", FIELD_UNSIGNED, offsetof(struct report_exemplar, tid)},
+    {.key = "start_ns", FIELD_UNSIGNED, offsetof(struct report_exemplar, start_ns)},
+    {.key = "latency_ns", FIELD_UNSIGNED, offsetof(struct report_exemplar, latency_ns)},
+    {.key = "stages",
+     FIELD_ROWS,
+     offsetof(struct report_exemplar, stages),
+     offsetof(struct report_exemplar, stage_count),
+     sizeof(struct report_exemplar_stage),
+     exemplar_stage_fields},
+    {.key = "unattributed_ns", FIELD_UNSIGNED, offsetof(struct report_exemplar, unattributed_ns)},
+    {0},
+};
+
 /* `source` and `counts` have their fields counted from the report's start, hence the offset 0. */
 static const struct field report_fields[] = {
     {.key = "source", FIELD_OBJECT, 0, .fields = source_fields},
@@ -201,6 +223,12 @@ static const struct field report_fields[] = {
      offsetof(struct report, source_count),
      sizeof(struct report_source),
      sources_fields},
+    {.key = "exemplars",
+     FIELD_ROWS,
+     offsetof(struct report, exemplars),
+     offsetof(struct report, exemplar_count),
+     sizeof(struct report_exemplar),
+     exemplar_fields},
     {0},
 };
 

@@ -30,4 +30,7 @@ size_t text_columns(const char *text);
 /* The heading of an op type and the table of its stages. */
 void text_op(FILE *out, const struct report *report, const struct report_op *op, int width);
 
+/* The slowest ops. */
+void text_exemplars(FILE *out, const struct report *report);
+
 #endif
