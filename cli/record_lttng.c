@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@
 /* A session daemon that was just started gets so long to be found by the daemons: those that have
  * seen another one end look for a new one every five seconds. */
 #define REGISTER_SECONDS 7
+/* For the metadata. */
+#define ROOM_BYTES (1u << 20)
 
 struct lttng_run {
     const struct record_options *options;
@@ -67,6 +70,23 @@ static int announce(struct lttng_run *run)
     return 0;
 }
 
+/* LTTng loses the metadata when the disk is full, and with them everything: stop while what is in
+ * the buffers still finds room. */
+static int check_room(const struct lttng_run *run)
+{
+    uint64_t needed = lttng_recorder_buffer_bytes(run->recorder) + ROOM_BYTES;
+    struct statvfs status;
+
+    if (run->options->url || statvfs(run->directory, &status) < 0 ||
+        (uint64_t)status.f_bavail * status.f_frsize >= needed)
+        return 0;
+    return err_set(ENOSPC,
+                   "%s: less than %" PRIu64 " MiB are free on that disk, and so much may be in the "
+                   "buffers: what was recorded until now is kept (a lower --rate makes smaller "
+                   "ones)",
+                   run->options->trace, needed >> 20);
+}
+
 static int take_slow(void *context, const struct optrail_event *event)
 {
     return slow_watch_event(context, event);
@@ -93,6 +113,8 @@ static int snapshot(struct lttng_run *run, const char *reason, bool only_slow)
     char directory[PATH_MAX + 32];
     int result;
 
+    if ((result = check_room(run)) < 0)
+        return result;
     if (run->snapshots >= run->options->snapshots) {
         run->refused += !only_slow;
         return 0;
@@ -123,7 +145,8 @@ static int wait_and_watch(struct lttng_run *run, const volatile int *stop)
     while (result == 0 && !*stop && (end == 0 || now() < end)) {
         unsigned asked = record_signals_count();
         poll(NULL, 0, LOOK_MS);
-        if (options->snapshot > 0 && asked != run->asked_seen) {
+        result = check_room(run);
+        if (result == 0 && options->snapshot > 0 && asked != run->asked_seen) {
             run->asked_seen = asked;
             result = snapshot(run, "signal", false);
         }
@@ -226,7 +249,9 @@ int record_lttng(const struct record_options *options)
     result = lttng_recorder_open(&recording, &run.recorder);
     if (result < 0)
         return result;
-    result = announce(&run);
+    result = check_room(&run);
+    if (result == 0)
+        result = announce(&run);
     if (result == 0)
         result = wait_and_watch(&run, stop);
     snprintf(message, sizeof(message), "%s", err_message());

@@ -31,6 +31,7 @@ struct lttng_recorder {
     struct lttng_buffers buffers;
     pid_t daemon; /* ours; 0: the machine's */
     bool created; /* the session */
+    bool remote;  /* the trace goes to a relay daemon */
 };
 
 /* What liblttng-ctl says, as our error. */
@@ -64,6 +65,14 @@ static int need_daemon(struct lttng_recorder *recorder)
 
     if (alive == 1)
         return 0;
+    /* root's daemon has its files in /run, a user's in the home directory */
+    const char *home = getenv("LTTNG_HOME") ? getenv("LTTNG_HOME") : getenv("HOME");
+    if (geteuid() != 0 && (!home || access(home, W_OK | X_OK) < 0))
+        return err_set(EACCES,
+                       "no LTTng session daemon runs that this user may use, and none can be "
+                       "started: %s cannot be written: be root, be in the group `tracing` while "
+                       "root's lttng-sessiond runs, or set LTTNG_HOME",
+                       home ? home : "$HOME");
     return session_daemon_start(&recorder->daemon);
 }
 
@@ -86,6 +95,7 @@ static int create_session(struct lttng_recorder *recorder,
     if (code < 0)
         return complain(code, options->session, "creating it");
     recorder->created = true;
+    recorder->remote = options->url != NULL;
     return 0;
 }
 
@@ -214,6 +224,12 @@ struct lttng_buffers lttng_recorder_buffers(const struct lttng_recorder *recorde
     return recorder->buffers;
 }
 
+uint64_t lttng_recorder_buffer_bytes(const struct lttng_recorder *recorder)
+{
+    return recorder->buffers.bytes * recorder->buffers.count *
+           (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
 int lttng_recorder_snapshot(struct lttng_recorder *recorder, const char *directory)
 {
     struct lttng_snapshot_output *output = lttng_snapshot_output_create();
@@ -250,7 +266,13 @@ int lttng_recorder_stop(struct lttng_recorder *recorder, uint64_t *discarded)
     count_discarded(recorder, discarded);
     destroyed = lttng_destroy_session(recorder->session);
     recorder->created = false;
-    if (code < 0)
-        return complain(code, recorder->session, "stopping it");
-    return destroyed < 0 ? complain(destroyed, recorder->session, "ending it") : 0;
+    if (code >= 0 && destroyed >= 0)
+        return 0;
+    if (recorder->remote)
+        return err_set(ECONNABORTED,
+                       "session '%s': its end could not be sent (%s): is the relay daemon gone? it "
+                       "has what came until then",
+                       recorder->session, lttng_strerror(code < 0 ? code : destroyed));
+    return code < 0 ? complain(code, recorder->session, "stopping it")
+                    : complain(destroyed, recorder->session, "ending it");
 }

@@ -42,6 +42,8 @@ bool lttng_recorder_alive(struct lttng_recorder *recorder);
 /* Whether the session daemon was started by this recorder; the buffers that were chosen. */
 bool lttng_recorder_own_daemon(const struct lttng_recorder *recorder);
 struct lttng_buffers lttng_recorder_buffers(const struct lttng_recorder *recorder);
+/* What they have together, in bytes: so much may still be written when the session is stopped. */
+uint64_t lttng_recorder_buffer_bytes(const struct lttng_recorder *recorder);
 
 /* Writes what is in the buffers below `directory` (absolute), with options.snapshot only. */
 int lttng_recorder_snapshot(struct lttng_recorder *recorder, const char *directory);

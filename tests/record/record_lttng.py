@@ -220,10 +220,49 @@ def case_relay_goes(directory):
         store.work()
         recorder.process.send_signal(signal.SIGINT)
         tracing.wait_for("optrail to end", recorder.ended, 120)
+        said = recorder.said()
         status, _ = recorder.finish(None)
-        assert status == 1, status
+        assert status == 1 and "is the relay daemon gone?" in said, (status, said)
         store.work()
         assert not session_daemons()
+
+
+def case_full_disk(directory):
+    """The recording ends while what is in the buffers still finds room: all of it can be read."""
+    small = directory / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", small], check=True)
+    try:
+        with SessionDaemon(), Ministore(MINISTORE, "--store", "memstore") as store:
+            recording.refused(OPTRAIL, 1, "are free on that disk", "--lttng", "-o",
+                              small / "large")
+            # buffers of 1 MiB
+            recorder = record("-o", small / "trace", "--rate", "1")
+            written = 0
+            while not recorder.ended():
+                store.work()
+                written += WRITES + READS
+            said = finish(recorder, status=1, number=None)
+            assert "are free on that disk" in said, said
+            read = recording.report(OPTRAIL, small / "trace")
+            assert 1000 < read["counts"]["ops"] <= written, (read["counts"], written)
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def case_no_rights(directory):
+    """A user for whom no session daemon can be started: one line that says what to do."""
+    place = directory / "place"
+    place.mkdir()
+    os.chmod(directory, 0o755)
+    os.chmod(place, 0o777)
+    if subprocess.run([OPTRAIL, "--version"], user=65534, group=65534, extra_groups=[], cwd="/",
+                      capture_output=True).returncode:
+        tracing.skip("the command cannot be run by other users where it lies")
+    said = recording.refused(OPTRAIL, 1, "set LTTNG_HOME", "--lttng", "-o", place / "trace",
+                             user=65534, group=65534, extra_groups=[], cwd="/",
+                             env={**os.environ, "HOME": "/nonexistent"})
+    assert said.count("\n") == 1, said
 
 
 def case_destroyed(directory):
