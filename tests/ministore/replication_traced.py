@@ -61,8 +61,9 @@ def load(spec):
 class Run:
     """One recorded run: its report, the daemons' accounts, its events."""
 
-    def __init__(self, primary=(), peers=((),), depth=1, ops=150, kill=False):
+    def __init__(self, case, primary=(), peers=((),), depth=1, ops=150, kill=False):
         self.directory = tempfile.mkdtemp(prefix="ministore-traced-", dir=MEMORY)
+        case.addCleanup(shutil.rmtree, self.directory)
         spec = {"directory": self.directory, "primary": primary, "peers": peers, "depth": depth,
                 "ops": ops, "kill": kill}
         self.trace = os.path.join(self.directory, "trace")
@@ -72,9 +73,6 @@ class Run:
             [f"{PROGRAMS}/optrail", "report", "--format", "json", self.trace], check=True,
             capture_output=True).stdout)
         self.ops = {row["type"]: row for row in self.report["ops"]}
-
-    def close(self):
-        shutil.rmtree(self.directory)
 
     def stats(self, name):
         with open(os.path.join(self.directory, name, "stats.json"), encoding="utf-8") as file:
@@ -99,8 +97,7 @@ class Run:
 
 class Traced(ministore.Case):
     def run_group(self, **keywords):
-        run = Run(**keywords)
-        self.addCleanup(run.close)
+        run = Run(self, **keywords)
         for row in run.report["ops"]:
             parts = sum(stage["total_ns"] for stage in row["stages"]) + row["unattributed_ns"]
             self.assertEqual(parts, row["total_ns"], row["type"])
