@@ -21,8 +21,8 @@
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 
 static struct {
-    int keyboard; /* -1: none */
     struct termios before, drawing;
+    int keyboard;                /* -1: none */
     volatile sig_atomic_t taken; /* the terminal is ours now */
     volatile sig_atomic_t open;  /* and is to be taken again after a stop */
     volatile sig_atomic_t stale;
@@ -30,8 +30,8 @@ static struct {
 
 /* What ends the process, and what was to be done at that signal before. */
 static struct {
-    int number;
     struct sigaction before;
+    int number;
     volatile sig_atomic_t told;
 } endings[] = {
     {.number = SIGINT},  {.number = SIGTERM}, {.number = SIGHUP},  {.number = SIGQUIT},

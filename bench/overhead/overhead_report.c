@@ -158,7 +158,7 @@ int overhead_print(const struct overhead_options *options, const struct overhead
                 "CPU, outside of the slices.\n",
                 (double)result->events / (double)result->traced_ops,
                 (unsigned long long)result->lost_events,
-                (unsigned long long)(result->events + result->lost_events),
+                (unsigned long long)result->events + result->lost_events,
                 (double)result->attach_ns / 1e6 / (double)(result->count + result->idle));
     if (result->idle)
         fprintf(out, "%zu pairs are left out: a slice without an op.\n", result->idle);
@@ -183,10 +183,10 @@ int overhead_print_json(const struct overhead_options *options,
                         const struct overhead_result *result, FILE *out)
 {
     json_t *rows = json_array();
-    struct paired_stats stats;
     int error = 0;
 
     for (size_t i = 0; !error && i < FIGURES; i++) {
+        struct paired_stats stats = {0};
         error = compute(&figures[i], result, &stats);
         json_array_append_new(rows, figure_json(&figures[i], &stats));
     }
