@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The paths of an unmodified ceph-osd: what is injected must show, in the stage where it belongs.
+
+usage: paths_ceph.py OPTRAIL CLUSTER-SCRIPT CASE
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+OPTRAIL, _, CASE = sys.argv[1:4]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bpf"))
+import tracing  # noqa: E402
+from ceph_cluster import Cluster, need_ceph  # noqa: E402
+
+
+def attach(cluster, *options):
+    pids = ",".join(str(pid) for pid in cluster.pids)
+    tracer = tracing.Tracer([OPTRAIL, "attach", "-p", pids, "--format", "json", *options],
+                            " probes by ")
+    tracing.wait_for("all OSDs to be probed",
+                     lambda: tracer.said().count(" probes by ") == len(cluster.pids))
+    return tracer
+
+
+def traced(cluster, load, *options):
+    """Runs the load under attach; returns what it returned, and the report."""
+    tracer = attach(cluster, *options)
+    made = load()
+    status, output = tracer.finish()
+    assert status == 0, status
+    return made, json.loads(output)
+
+
+def ops(report, name):
+    found = [op for op in report["ops"] if op["type"] == name]
+    assert len(found) == 1, (name, [op["type"] for op in report["ops"]])
+    return found[0]
+
+
+def counts(report):
+    return {op["type"]: op["count"] for op in report["ops"]}
+
+
+def stage(op, name):
+    found = [row for row in op["stages"] if row["name"] == name]
+    assert found, (name, [row["name"] for row in op["stages"]])
+    return found[0]
+
+
+def check(report, most_unattributed=0.02):
+    for op in report["ops"]:
+        parts = sum(row["total_ns"] for row in op["stages"]) + op["unattributed_ns"]
+        assert parts == op["total_ns"], (op["type"], parts, op["total_ns"])
+        assert op["unattributed_share"] <= most_unattributed, (op["type"], op["unattributed_share"])
+
+
+# Per-op durations against the daemon's own op tracker
+
+EVENT = re.compile(r"optrail:(\w+): \{ cpu_id = \d+ \}, \{ pid = \d+, tid = (\d+), key = 0x(\w+), "
+                   r"\w+ = (\d+), \w+ = (\d+)")
+
+
+def recorded_durations(trace):
+    """(client, transaction) -> ns from its throttle stamp to its reply's queueing, for each op."""
+    text = subprocess.run(["babeltrace2", "--clock-cycles", trace], check=True, capture_output=True,
+                          text=True).stdout
+    open_ops, current, durations = {}, {}, {}
+    for line in text.splitlines():
+        match = EVENT.search(line)
+        now = int(re.match(r"\[(\d+)\]", line)[1])
+        point, thread, key, arg0, arg1 = match[1], match[2], match[3], int(match[4]), int(match[5])
+        if point == "op_throttled":
+            open_ops[key] = {"begin": arg0}
+        elif point in ("osd_dequeue", "osd_answer"):
+            current[thread] = open_ops.get(key)
+        elif point == "op_identify" and key in open_ops:
+            open_ops[key]["name"] = (arg0, arg1)
+        elif point == "reply_queued" and current.get(thread):
+            op = current[thread]
+            if "name" in op:
+                durations.setdefault(op["name"], now - op["begin"])
+    return durations
+
+
+def seconds_of(text):
+    """Seconds since midnight of a time of the op tracker's (it tells microseconds)."""
+    hours, minutes, seconds = re.search(r"T(\d+):(\d+):([\d.]+)", text).groups()
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def tracker_durations(cluster):
+    """The same from dump_historic_ops: to commit_sent of a write, to done of a read."""
+    durations = {}
+    for op in json.loads(cluster.ceph("osd.0", "dump_historic_ops"))["ops"]:
+        data = op["type_data"]
+        events = {event["event"]: event["time"] for event in data["events"]}
+        if "client_info" not in data:
+            continue
+        end = events.get("commit_sent") or events.get("done")
+        name = (int(data["client_info"]["client"].split(".")[1]), data["client_info"]["tid"])
+        durations[name] = (seconds_of(end) - seconds_of(op["initiated_at"])) * 1e9
+    return durations
+
+
+def compare_durations(store):
+    with Cluster(store, "osd_op_history_size=500", "osd_op_history_duration=3600") as cluster:
+        with tempfile.TemporaryDirectory(prefix="optrail-record-") as directory:
+            tracer = tracing.Tracer([OPTRAIL, "record", "-p", str(cluster.pid), "-o",
+                                     f"{directory}/trace"], " probes by ")
+            cluster.bench("write", 1, depth=4)
+            cluster.bench("rand", 1, depth=4)
+            status, _ = tracer.finish()
+            assert status == 0, status
+            mine = recorded_durations(f"{directory}/trace")
+        theirs = tracker_durations(cluster)
+    common = mine.keys() & theirs.keys()
+    assert len(common) > 200 and len(common) >= 0.99 * len(theirs), (len(mine), len(theirs))
+    near = sum(abs(mine[name] - theirs[name]) <= 100_000 for name in common)
+    print(f"{store}: {near} of {len(common)} ops within 100 us of the op tracker's")
+    assert near >= 0.99 * len(common), sorted(mine[n] - theirs[n] for n in common)[::-1][:50]
+
+
+def case_history_memstore():
+    compare_durations("memstore")
+
+
+def case_history_filestore():
+    compare_durations("filestore")
+
+
+def case_history_bluestore():
+    compare_durations("bluestore")
+
+
+# Replicas
+
+
+def case_replicas():
+    """Three copies: each write is one op of its primary and one of each of two others; a replica
+    that is paused is waited for, as long as it was paused."""
+    with Cluster("memstore", osds=3, size=3) as cluster:
+        made, report = traced(cluster, lambda: cluster.bench("write", 2, depth=8))
+        assert counts(report) == {"write": made + 1, "replica write": 2 * (made + 1),
+                                  "replica answer": 2 * (made + 1)}, (made, counts(report))
+        check(report)
+
+        def paused():
+            load = threading.Thread(target=cluster.bench, args=("write", 3), kwargs={"depth": 4})
+            load.start()
+            time.sleep(1.5)
+            os.kill(cluster.pids[2], signal.SIGSTOP)
+            began = time.monotonic()
+            time.sleep(1)
+            os.kill(cluster.pids[2], signal.SIGCONT)
+            lasted = time.monotonic() - began
+            load.join()
+            return lasted
+
+        # of the ops in flight when it stops, one at least was just sent to it
+        lasted, report = traced(cluster, paused)
+        wait = stage(ops(report, "write"), "replica.wait")["latency_ns"]["max"] / 1e9
+        print(f"a replica paused for {lasted:.3f} s: the longest wait is {wait:.3f} s")
+        assert 0.9 * lasted <= wait <= 1.1 * lasted, (lasted, wait)
+
+
+def case_coded():
+    """An erasure-coded pool: writes and reads are ops of their own kind, and so are the shards'."""
+    with Cluster("memstore", osds=3, size=1) as cluster:
+        cluster.ceph("osd", "erasure-code-profile", "set", "two-one", "k=2", "m=1",
+                     "crush-failure-domain=osd")
+        cluster.ceph("osd", "pool", "create", "coded", "8", "8", "erasure", "two-one")
+        tracing.wait_for("the pool", lambda: "active+clean" in cluster.ceph("pg", "stat") or
+                         serves(cluster, "coded"))
+
+        def load():
+            wrote = cluster.bench("write", 1, pool="coded", depth=4)
+            return wrote, cluster.bench("rand", 1, pool="coded", depth=4)
+
+        (wrote, read), report = traced(cluster, load)
+        seen = counts(report)
+        print(f"made {wrote} writes and {read} reads, counted {seen}")
+        assert seen["coded write"] == wrote + 1, seen
+        assert seen["coded read"] >= read, seen
+        assert seen["shard write"] == 2 * (wrote + 1), seen
+        check(report)
+
+
+def serves(cluster, pool):
+    done = subprocess.run(["timeout", "5", "rados", "-p", pool, "put", "begin", "/dev/null"],
+                          env=cluster.environment, capture_output=True)
+    return done.returncode == 0
+
+
+# Delays that the daemon itself injects
+
+
+def case_one_worker():
+    """One shard with one worker, 16 ops at a time: they wait in the queue, and hardly anywhere
+    else in the OSD."""
+    with Cluster("memstore", "osd_op_num_shards=1", "osd_op_num_threads_per_shard=1",
+                 "osd_op_num_shards_ssd=1", "osd_op_num_shards_hdd=1") as cluster:
+        _, report = traced(cluster, lambda: cluster.bench("write", 2))
+        check(report)
+        write = ops(report, "write")
+        assert stage(write, "pg.lock")["share"] < 0.05, write
+
+
+tracing.need_tracing()
+need_ceph()
+globals()[f"case_{CASE}"]()
+print(f"{CASE}: as it should be")
