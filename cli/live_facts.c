@@ -37,7 +37,7 @@ static int add(struct live_facts *facts, const char *name, const char *text, uin
 }
 
 int live_facts_begin(struct live_facts *facts, const struct target *target, const char *map,
-                     const char *recording)
+                     const char *detail, const char *recording)
 {
     char host[256] = "";
 
@@ -54,6 +54,7 @@ int live_facts_begin(struct live_facts *facts, const struct target *target, cons
         {"store", target->store},
         {"points_from", map ? "map" : "daemon"},
         {"map", map ? map : ""},
+        {"detail", detail},
     };
     int result = add(facts, "daemon_pid", NULL, (uint64_t)target->pid);
 

@@ -21,7 +21,7 @@ struct live_facts {
 /* What is known when the recording begins; `map` is the version of the probe map, NULL: none. 0 or
  * -ENOMEM. `facts` is empty, or holds facts already. */
 int live_facts_begin(struct live_facts *facts, const struct target *target, const char *map,
-                     const char *recording);
+                     const char *detail, const char *recording);
 
 /* The counters and notes of a report: what live_source_describe() has put into it. */
 int live_facts_end(struct live_facts *facts, const struct report *report);

@@ -164,9 +164,14 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     const struct record_options *options = recording->options;
     char path_file[PATH_MAX];
     bool exact;
+    struct target staged = recording->target;
+
+    /* at basic detail the stages are of the same few points, whatever the store */
+    if (tracing->detail == DETAIL_BASIC)
+        snprintf(staged.store, sizeof(staged.store), "basic");
     const struct analysis_options analysing = {
         .path = options->path ? options->path
-                              : target_path_file(&recording->target, path_file, sizeof(path_file))};
+                              : target_path_file(&staged, path_file, sizeof(path_file))};
     int result = live_source_map(&recording->target, &recording->map, &exact);
 
     target_short_name(&recording->target, recording->name, sizeof(recording->name));
@@ -182,7 +187,8 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
         result = slow_watch_init(&recording->slow, options->slower_than);
     if (result == 0)
         result = live_facts_begin(&recording->facts, &recording->target,
-                                  recording->map ? recording->map->version : NULL, id);
+                                  recording->map ? recording->map->version : NULL,
+                                  probe_detail_names[tracing->detail], id);
     /* a trace's own directory is made by babeltrace2 */
     if (result == 0 && options->snapshot > 0)
         result = trace_directory_add(recording->directory);
@@ -261,9 +267,10 @@ static int run_all(struct recording *recordings, size_t count)
 }
 
 static int record_targets(const struct record_options *options, const struct target *targets,
-                          size_t count)
+                          size_t count, enum probe_detail detail)
 {
-    const struct tracer_options tracing = {.allow_slow = options->allow_slow,
+    const struct tracer_options tracing = {.detail = detail,
+                                           .allow_slow = options->allow_slow,
                                            .seconds = options->seconds,
                                            .stop = interrupt_install()};
     struct recording *recordings = calloc(count, sizeof(*recordings));
@@ -301,8 +308,10 @@ int record_bpf(const struct record_options *options)
     struct target *targets = NULL;
     size_t count = 0;
     struct tracer *none;
-    int result;
+    int result, detail = options->detail ? probe_detail_by_name(options->detail) : DETAIL_STANDARD;
 
+    if (detail < 0)
+        return err_prefix(detail, "--detail");
     if (!tracer_supported())
         return tracer_open(NULL, NULL, NULL, &none); /* it says what is missing */
     result = target_options_choose(&options->targets, &targets, &count);
@@ -312,7 +321,7 @@ int record_bpf(const struct record_options *options)
         result = err_set(ENOTSUP, "--report and --json are for one daemon: report on %s afterwards",
                          options->trace);
     if (result == 0)
-        result = record_targets(options, targets, count);
+        result = record_targets(options, targets, count, (enum probe_detail)detail);
     free(targets);
     /* wrong use was ruled out: from here on it is the system's */
     return result == -EINVAL ? -EBADMSG : result;

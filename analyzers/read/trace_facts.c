@@ -80,6 +80,7 @@ void trace_facts_read(const bt_trace *trace, struct read_told *told)
     agree(told->daemon, sizeof(told->daemon), text_of(trace, "daemon"), first, "several");
     agree(told->version, sizeof(told->version), text_of(trace, "daemon_version"), first, "several");
     agree(told->store, sizeof(told->store), text_of(trace, "store"), first, "several");
+    agree(told->detail, sizeof(told->detail), text_of(trace, "detail"), first, "several");
     if (*id)
         add_id(told, id);
     same = !first && strcmp(told->recording, text_of(trace, "recording")) == 0;
