@@ -35,6 +35,7 @@ struct read_told {
     char daemon[32];    /* "" where not told; "several" where they differ; likewise below */
     char version[32];
     char store[32];
+    char detail[16]; /* at which it was probed */
     char id[64];
     size_t unfinished; /* traces whose recording did not come to its end */
     size_t count_count;
