@@ -14,6 +14,7 @@
 struct fold_tables;
 struct fold_op;
 struct fold_client_row;
+struct fold_peer_row;
 
 /*
  * Probes a running daemon and hands its events on. The daemon is never stopped and never changed
@@ -42,6 +43,8 @@ struct tracer_fold {
     const uint64_t *cells;
     size_t client_count;
     const struct fold_client_row *clients;
+    size_t peer_count;
+    const struct fold_peer_row *peers;
     uint64_t events;            /* that it took */
     uint64_t first_ns, last_ns; /* the first and the last of them; 0: none */
 };

@@ -24,6 +24,7 @@ struct tracer_fold_state {
     size_t cell_bytes;
     struct ring_buffer *exemplars;
     struct fold_client_row *clients; /* FOLD_CLIENTS */
+    struct fold_peer_row *peers;     /* FOLD_PEERS */
     bool ended;
 };
 
@@ -60,6 +61,7 @@ void tracer_fold_prepare(struct tracer *tracer)
         {skeleton->maps.fold_births, tables->settings.slot_count},
         {skeleton->maps.fold_free, tables->settings.slot_count},
         {skeleton->maps.fold_pasts, FOLD_PAST},
+        {skeleton->maps.fold_locks, FOLD_LOCKS},
         {skeleton->maps.fold_plans, tables->plan_count},
         {skeleton->maps.fold_types, tables->settings.type_count},
         {skeleton->maps.fold_workspaces, FOLD_WORKSPACES},
@@ -67,6 +69,7 @@ void tracer_fold_prepare(struct tracer *tracer)
         {skeleton->maps.fold_names, FOLD_NAME_ROWS},
         {skeleton->maps.fold_threads, FOLD_THREADS},
         {skeleton->maps.fold_clients, FOLD_CLIENTS},
+        {skeleton->maps.fold_peers, FOLD_PEERS},
         {skeleton->maps.fold_answered, FOLD_ANSWERED},
         {skeleton->maps.fold_cells, tables->cell_count},
         {skeleton->maps.fold_exemplars, EXEMPLAR_BYTES},
@@ -113,7 +116,8 @@ int tracer_fold_open(struct tracer *tracer)
     tracer->fold = fold;
     fold->cell_bytes = tables->cell_count * sizeof(*fold->cells);
     fold->clients = calloc(FOLD_CLIENTS, sizeof(*fold->clients));
-    if (!fold->clients)
+    fold->peers = calloc(FOLD_PEERS, sizeof(*fold->peers));
+    if (!fold->clients || !fold->peers)
         return err_no_memory();
     fold->cells = mmap(NULL, fold->cell_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                        bpf_map__fd(skeleton->maps.fold_cells), 0);
@@ -146,6 +150,7 @@ void tracer_fold_close(struct tracer *tracer)
     if (fold->cells)
         munmap(fold->cells, fold->cell_bytes);
     free(fold->clients);
+    free(fold->peers);
     free(fold);
     tracer->fold = NULL;
 }
@@ -206,6 +211,21 @@ static size_t read_clients(struct tracer *tracer)
     return count;
 }
 
+static size_t read_peers(struct tracer *tracer)
+{
+    int map = bpf_map__fd(tracer->skeleton->maps.fold_peers);
+    struct fold_peer_row *rows = tracer->fold->peers;
+    size_t count = 0;
+    uint64_t key, *previous = NULL;
+    while (count < FOLD_PEERS && bpf_map_get_next_key(map, previous, &key) == 0) {
+        rows[count].peer = key;
+        previous = &rows[count].peer;
+        if (bpf_map_lookup_elem(map, &key, &rows[count].row) == 0)
+            count++;
+    }
+    return count;
+}
+
 int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
 {
     struct tracer_fold_state *fold = tracer->fold;
@@ -224,6 +244,8 @@ int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
         return error;
     result->client_count = read_clients(tracer);
     result->clients = fold->clients;
+    result->peer_count = read_peers(tracer);
+    result->peers = fold->peers;
     result->cells = fold->cells;
     return 0;
 }

@@ -76,7 +76,8 @@ int live_fold_read(struct live_fold *fold, struct tracer *tracer, struct fold_su
         error = fold->error;
     if (error)
         return error;
-    *sums = (struct fold_sums){fold->set, read.cells, read.client_count, read.clients};
+    *sums = (struct fold_sums){fold->set,    read.cells,      read.client_count,
+                               read.clients, read.peer_count, read.peers};
     counts->events += read.events;
     if (read.events && (counts->begin_ns == 0 || read.first_ns < counts->begin_ns))
         counts->begin_ns = read.first_ns;

@@ -11,6 +11,7 @@
 /* How long an op may be open, as in the trail builder. */
 #define TIMEOUT_NS (60ull * 1000 * 1000 * 1000)
 
+_Static_assert((int)POINT_COUNT < (int)FOLD_NO_POINT, "a byte a point");
 _Static_assert(FOLD_STAGES == PATH_MAX_STAGES, "a bit a stage");
 _Static_assert((int)FOLD_OPEN == (int)TRAIL_OPEN && TRAIL_END_COUNT <= 16, "the same ends");
 
@@ -89,6 +90,12 @@ static void place_cells(struct fold_table_set *set)
             continue;
         set->tables.types[i].base = next;
         next += fold_type_cells(set->tables.types[i].stage_count);
+    }
+    for (uint32_t i = 0; i < set->tables.plan_count; i++) {
+        if (!set->tables.plans[i].counting || set->tables.settings.peer_cells)
+            continue;
+        set->tables.settings.peer_cells = next;
+        next += FOLD_PEERS * FOLD_PEER_CELLS;
     }
     set->tables.cell_count = next;
 }
@@ -171,6 +178,6 @@ void fold_exemplar_trail(const struct fold_op *op, struct trail *trail, struct t
         marks[trail->mark_count++] = (struct trail_mark){.time_ns = mark->time_ns,
                                                          .tid = mark->tid,
                                                          .point = mark->point,
-                                                         .branch = mark->tag & 63};
+                                                         .branch = mark->branch};
     }
 }

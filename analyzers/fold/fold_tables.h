@@ -33,6 +33,8 @@ struct fold_sums {
     const uint64_t *cells; /* set->tables.cell_count */
     size_t client_count;
     const struct fold_client_row *clients;
+    size_t peer_count;
+    const struct fold_peer_row *peers;
 };
 
 /* The counters as the trail builder has them. `events`: how many the fold took. */

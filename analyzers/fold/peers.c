@@ -153,6 +153,49 @@ static int add_trail(void *state, const struct trail *trail)
     return 0;
 }
 
+/* Adds what the kernel's fold has of one peer. */
+static void add_cells(struct peer_sums *row, const uint64_t *cells)
+{
+    struct histogram *latency = &row->latency;
+    row->asked += cells[FOLD_PEER_ASKED];
+    row->last += cells[FOLD_PEER_LAST];
+    latency->sum += cells[FOLD_PEER_SUM];
+    if (cells[FOLD_PEER_MAX] > latency->max)
+        latency->max = cells[FOLD_PEER_MAX];
+    if (~cells[FOLD_PEER_NOT_MIN] < latency->min)
+        latency->min = ~cells[FOLD_PEER_NOT_MIN];
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        latency->buckets[i] += cells[FOLD_PEER_BUCKETS + i];
+        latency->count += cells[FOLD_PEER_BUCKETS + i];
+    }
+}
+
+static int add_sums(void *state, const struct fold_sums *sums, bool first)
+{
+    struct peers_fold *fold = state;
+    for (; first && fold->count > 0; fold->count--)
+        free(fold->rows[fold->count - 1]);
+    for (size_t i = 0; i < sums->peer_count; i++) {
+        const struct fold_peer_row *peer = &sums->peers[i];
+        const uint64_t *cells = sums->cells + sums->set->tables.settings.peer_cells +
+                                (size_t)peer->row * FOLD_PEER_CELLS;
+        if (peer->row >= FOLD_PEERS - 1)
+            continue;
+        struct peer_sums *row = row_of(fold, (uint32_t)(peer->peer >> 32), (uint16_t)peer->peer);
+        if (!row)
+            return -ENOMEM;
+        add_cells(row, cells);
+    }
+    if (!sums->set->tables.settings.peer_cells)
+        return 0;
+    const uint64_t *others = sums->cells + sums->set->tables.settings.peer_cells +
+                             (size_t)(FOLD_PEERS - 1) * FOLD_PEER_CELLS;
+    struct peer_sums *row = others[FOLD_PEER_ASKED] ? row_of(fold, 0, 0) : NULL;
+    if (row)
+        add_cells(row, others);
+    return others[FOLD_PEER_ASKED] && !row ? -ENOMEM : 0;
+}
+
 static int by_process_and_number(const void *a, const void *b)
 {
     const struct report_peer *left = a;
@@ -189,5 +232,9 @@ static int fill(void *state, struct report *report)
     return rc;
 }
 
-const struct fold_class fold_peers = {
-    .name = "peers", .create = create, .trail = add_trail, .fill = fill, .free = destroy};
+const struct fold_class fold_peers = {.name = "peers",
+                                      .create = create,
+                                      .trail = add_trail,
+                                      .fill = fill,
+                                      .sums = add_sums,
+                                      .free = destroy};

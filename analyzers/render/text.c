@@ -250,6 +250,7 @@ static const struct {
     {"cut", "cut by a pause of the tracing"},
     {"truncated_ops", "of ops with more marks than are kept"},
     {"torn_marks", "half written when their op was folded"},
+    {"peers_without_room", "asked beyond those whose answers are timed"},
     {"starts_without_room", "of ops that found no room in the kernel"},
     {"keys_without_room", "with keys that found no room in the kernel"},
     {"threads_without_room", "of threads that found no room in the kernel"},

@@ -19,6 +19,7 @@ const volatile bool fold_on = false;
 const volatile bool events_on = true;
 
 __u32 fold_hand = 0;
+__u32 fold_peer_count = 0;
 /* When the last event came: told by the loader before fold_end. */
 __u64 fold_last_ns = 0;
 
@@ -39,12 +40,14 @@ __u64 fold_last_ns = 0;
 FOLD_MAP(fold_ops, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_op);
 FOLD_MAP(fold_births, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64);
 FOLD_MAP(fold_pasts, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_name);
+FOLD_MAP(fold_locks, BPF_MAP_TYPE_ARRAY, 1, __u32, __u32);
 FOLD_MAP(fold_plans, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_plan);
 FOLD_MAP(fold_types, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_type);
 FOLD_MAP(fold_workspaces, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_workspace);
 FOLD_MAP(fold_names, BPF_MAP_TYPE_HASH, 1, struct fold_name, struct fold_ref);
 FOLD_MAP(fold_threads, BPF_MAP_TYPE_LRU_HASH, 1, __u64, struct fold_thread);
 FOLD_MAP(fold_clients, BPF_MAP_TYPE_HASH, 1, __u64, struct fold_client);
+FOLD_MAP(fold_peers, BPF_MAP_TYPE_HASH, 1, __u64, __u32);
 FOLD_QUEUE(fold_free, BPF_MAP_TYPE_QUEUE, 1, __u32);
 FOLD_QUEUE(fold_answered, BPF_MAP_TYPE_QUEUE, 1, struct fold_ref);
 FOLD_QUEUE(fold_places, BPF_MAP_TYPE_STACK, 1, __u32);
@@ -79,6 +82,11 @@ static FOLD_INLINE __u64 *env_birth(__u32 slot)
 static FOLD_INLINE struct fold_name *env_past(__u32 row)
 {
     return bpf_map_lookup_elem(&fold_pasts, &row);
+}
+
+static FOLD_INLINE __u32 *env_lock(__u32 row)
+{
+    return bpf_map_lookup_elem(&fold_locks, &row);
 }
 
 static FOLD_INLINE __u64 *env_cell(__u32 index)
@@ -169,6 +177,22 @@ static FOLD_INLINE struct fold_client *env_client(__u64 client)
     struct fold_client none = {};
     bpf_map_update_elem(&fold_clients, &client, &none, BPF_NOEXIST);
     return bpf_map_lookup_elem(&fold_clients, &client);
+}
+
+/* The peer's row; FOLD_PEERS - 1 when there is none left. */
+static FOLD_INLINE __u32 env_peer(__u64 peer)
+{
+    __u32 *row = bpf_map_lookup_elem(&fold_peers, &peer);
+    if (row)
+        return *row;
+    if (fold_peer_count >= FOLD_PEERS - 1)
+        return FOLD_PEERS - 1;
+    __u32 fresh = __sync_fetch_and_add(&fold_peer_count, 1);
+    if (fresh >= FOLD_PEERS - 1)
+        return FOLD_PEERS - 1;
+    bpf_map_update_elem(&fold_peers, &peer, &fresh, BPF_NOEXIST);
+    row = bpf_map_lookup_elem(&fold_peers, &peer);
+    return row ? *row : FOLD_PEERS - 1;
 }
 
 static FOLD_INLINE long env_exemplar(struct fold_op *op)

@@ -19,6 +19,7 @@
 #define FOLD_NAMES       6    /* keys an op may live under at once */
 #define FOLD_NAME_ROWS   (4 * FOLD_SLOTS)
 #define FOLD_PAST        32768 /* keys in use lately */
+#define FOLD_LOCKS       4096  /* a power of two */
 #define FOLD_DEPTH       8     /* ops a thread works for at once */
 #define FOLD_THREADS     16384
 #define FOLD_CLIENTS     2048 /* beyond it the rest is summed up as client 0 */
@@ -29,7 +30,9 @@
 #define FOLD_SLOWEST     8 /* ops that come up whole, as many as a report shows */
 #define FOLD_POINT_WORDS ((POINT_COUNT + 63) / 64)
 #define FOLD_NO_SLOT     0xffffffffu
-#define FOLD_NO_POINT    0xffffu
+#define FOLD_NO_POINT    0xffu
+#define FOLD_PEERS       256 /* the last row is for those beyond it */
+#define FOLD_ASKED       16  /* peers that an op waits for at once, whose answers are timed */
 
 /* An answered op is folded so much later: an event that another CPU has in hand, or whose thread
  * was put aside in the middle of telling it, still finds its op. */
@@ -50,8 +53,9 @@ struct fold_ref {
 struct fold_mark {
     uint64_t time_ns;
     uint32_t tid;
-    uint16_t point; /* enum point */
-    uint16_t tag;   /* low six bits: the branch's number; above: of the op's state */
+    uint16_t branch;    /* FORK and JOIN: the branch's number */
+    uint8_t point;      /* enum point, or FOLD_NO_POINT */
+    uint8_t generation; /* of the op: written last, so that a half written mark is known */
 };
 
 /* An open op. What comes up as an exemplar is this struct as it is. */
@@ -111,6 +115,8 @@ struct fold_point {
 struct fold_settings {
     uint32_t slot_count; /* a power of two, at most FOLD_SLOTS */
     uint32_t type_count; /* with the last row */
+    uint32_t peer_cells; /* the first of the peers' cells; 0: no path counts peers */
+    uint32_t unused;
     uint64_t timeout_ns; /* an op that is open for longer is given up */
     uint64_t ripe_ns;
 };
@@ -118,6 +124,12 @@ struct fold_settings {
 struct fold_client {
     uint64_t ops;
     uint64_t bytes;
+};
+
+/* Which row of cells a peer has. */
+struct fold_peer_row {
+    uint64_t peer; /* process << 32 | number */
+    uint32_t row;
 };
 
 struct fold_client_row {
@@ -143,7 +155,10 @@ struct fold_workspace {
     uint64_t unattributed;
     uint64_t last_ns, finish_ns;
     uint64_t most;
+    /* peers that were asked and have not answered: process and number; 0: none */
+    uint64_t asked_peer[FOLD_ASKED], asked_ns[FOLD_ASKED];
     uint32_t largest, bucket;
+    uint32_t last_peer; /* its row, that answered last before the finish */
 };
 
 /*
@@ -163,6 +178,7 @@ enum fold_counter {
     FOLD_NOT_SHOWN,     /* slow ops that found no room on their way up */
     FOLD_CROWDED,       /* maxima that could not be raised for the crowd: too low then */
     FOLD_SLOT_LESS,     /* starts that found no slot, not even by eviction: ops not seen */
+    FOLD_PEERS_CROWDED, /* peers that were asked beyond FOLD_ASKED at once: not timed */
     FOLD_NAME_LESS,     /* keys that found no row: what comes under them is unmatched */
     FOLD_THREAD_LESS,   /* threads that found no row */
     FOLD_OTHER_CLIENTS, /* ops of clients beyond the limit, or not known */
@@ -193,6 +209,16 @@ enum fold_stage_cell {
     FOLD_STAGE_BESIDE,
     FOLD_STAGE_LARGEST,
     FOLD_STAGE_CELLS
+};
+
+enum fold_peer_cell {
+    FOLD_PEER_ASKED,
+    FOLD_PEER_LAST,
+    FOLD_PEER_SUM,
+    FOLD_PEER_MAX,
+    FOLD_PEER_NOT_MIN,
+    FOLD_PEER_BUCKETS,
+    FOLD_PEER_CELLS = FOLD_PEER_BUCKETS + HISTOGRAM_BUCKETS
 };
 
 /* Cells of stage `stage`; `stage_count` stands for unattributed. */

@@ -30,12 +30,25 @@ static FOLD_INLINE bool fold_is_overdue(const struct fold_op *op, uint64_t now)
     return now > op->start_ns && now - op->start_ns > fold_settings.timeout_ns;
 }
 
+/* Keys are taken and let go of one at a time, as far as they share a lock: "is it still mine? then
+ * away with it" must not meet the next op's taking it. Who lets go and finds the lock taken leaves
+ * the row as it is: it leads to an op that is over, and the next one takes it. */
+static FOLD_INLINE uint32_t *fold_lock(const struct fold_name *name)
+{
+    return env_lock((uint32_t)fold_name_hash(name) & (FOLD_LOCKS - 1));
+}
+
 /* The op no longer lives under the key. */
 static FOLD_INLINE void fold_let_go(const struct fold_name *name, struct fold_ref ref)
 {
-    struct fold_ref *bound = env_name_find(name);
-    if (bound && bound->slot == ref.slot && bound->state == ref.state)
-        env_name_remove(name);
+    uint32_t *lock = fold_lock(name);
+    if (lock && __sync_val_compare_and_swap(lock, 0, 1) == 0) {
+        struct fold_ref *bound = env_name_find(name);
+        if (bound && bound->slot == ref.slot && bound->state == ref.state)
+            env_name_remove(name);
+        fold_barrier();
+        *lock = 0;
+    }
     struct fold_name *past = env_past((uint32_t)(fold_name_hash(name) % FOLD_PAST));
     if (past)
         *past = *name;
@@ -87,7 +100,7 @@ FOLD_CALL int fold_close(uint32_t slot, uint32_t state)
     struct fold_workspace *workspace = env_workspace(index);
     if (workspace &&
         __sync_val_compare_and_swap(&op->state, ref.state, ref.state + 1) == ref.state) {
-        fold_divide(op, workspace, (uint16_t)(state << 6));
+        fold_divide(op, workspace, (uint8_t)(state >> 1));
         fold_release(op, ref, FOLD_FINISHED);
     }
     env_workspace_give(index);
@@ -203,8 +216,16 @@ static FOLD_INLINE void fold_bind(struct fold_op *op, struct fold_ref ref,
         return;
     }
     op->names[at] = *name;
+    uint32_t *lock = fold_lock(name);
+    bool mine = false;
+    /* its holder may have been put aside: then it must go without */
+    for (int i = 0; lock && i < 32 && !mine; i++)
+        mine = __sync_val_compare_and_swap(lock, 0, 1) == 0;
     if (env_name_put(name, &ref))
         fold_add(FOLD_NAME_LESS, 1);
+    fold_barrier();
+    if (lock && mine)
+        *lock = 0;
 }
 
 static FOLD_INLINE void fold_append(struct fold_op *op, struct fold_ref ref, uint64_t time_ns,
@@ -221,9 +242,10 @@ static FOLD_INLINE void fold_append(struct fold_op *op, struct fold_ref ref, uin
     struct fold_mark *mark = &op->marks[at];
     mark->time_ns = time_ns;
     mark->tid = event->tid;
-    mark->point = (uint16_t)event->point;
+    mark->branch = (uint16_t)branch;
+    mark->point = (uint8_t)event->point;
     fold_barrier();
-    mark->tag = (uint16_t)(ref.state << 6 | (branch & 63));
+    mark->generation = (uint8_t)(ref.state >> 1);
     if (time_ns < op->start_ns)
         op->start_ns = time_ns;
 }

@@ -13,11 +13,11 @@
  *   fold_barrier()           stores before it are seen before those after it
  *   bpf_loop()               as in BPF
  *   fold_settings, fold_points[POINT_COUNT], fold_hand
- *   env_op, env_birth, env_past, env_cell, env_plan, env_type, env_workspace
+ *   env_op, env_birth, env_past, env_lock, env_cell, env_plan, env_type, env_workspace
  *                            a row by its number; NULL when there is none
  *   env_free_take, env_free_give, env_answered_push, _peek, _pop, env_workspace_take, _give
  *                            the queues of slots and ops; 0, or non-zero when empty or full
- *   env_name_find, _put, _remove; env_thread; env_client; env_exemplar
+ *   env_name_find, _put, _remove; env_thread; env_client; env_peer; env_exemplar
  */
 
 struct fold_run {
@@ -26,7 +26,7 @@ struct fold_run {
     struct fold_plan *plan;
     struct fold_type *type;
     uint64_t latency;
-    uint32_t tag;
+    uint32_t generation;
 };
 
 static FOLD_INLINE void fold_add(uint32_t index, uint64_t value)
@@ -86,7 +86,7 @@ static long fold_sort_step(uint32_t i, void *context)
     if (i >= FOLD_MARKS)
         return 1;
     struct fold_mark mark = op->marks[i];
-    if (((mark.tag ^ run->tag) & 0xffc0) != 0) {
+    if (mark.generation != run->generation) {
         fold_add(FOLD_TORN, 1);
         mark.point = FOLD_NO_POINT;
         if (i > 0)
@@ -110,10 +110,10 @@ static long fold_sort_step(uint32_t i, void *context)
 /* The stages that a mark ends; a stage that counts peers goes on while one of them is asked. */
 static FOLD_INLINE uint64_t fold_ended_by(const struct fold_plan *plan,
                                           struct fold_workspace *workspace, uint32_t point,
-                                          uint32_t tag)
+                                          uint32_t branch)
 {
     uint64_t closing = workspace->open & plan->closes[point];
-    uint64_t peer = 1ull << (tag & 63);
+    uint64_t peer = 1ull << (branch & 63);
     if (point == plan->fork) {
         workspace->peers |= peer;
     } else if (point == plan->join) {
@@ -137,7 +137,7 @@ static long fold_winner_step(uint32_t i, void *context)
         return 1;
     if (point >= POINT_COUNT)
         return 0;
-    uint64_t closing = fold_ended_by(plan, workspace, point, mark->tag);
+    uint64_t closing = fold_ended_by(plan, workspace, point, mark->branch);
     uint64_t ended = closing & plan->ends[point] & ~plan->main_line;
     workspace->open = (workspace->open & ~closing) | plan->opens[point];
     if (ended)
@@ -210,7 +210,7 @@ static long fold_sweep_step(uint32_t i, void *context)
     if (point >= POINT_COUNT)
         return 0;
     fold_span(plan, workspace, mark->time_ns);
-    uint64_t closing = fold_ended_by(plan, workspace, point, mark->tag);
+    uint64_t closing = fold_ended_by(plan, workspace, point, mark->branch);
     /* closed by a point behind its end: the end itself was not seen */
     workspace->broken |= closing & ~plan->ends[point];
     workspace->open = (workspace->open & ~closing) | plan->opens[point];
@@ -287,6 +287,74 @@ static FOLD_INLINE void fold_count_client(const struct fold_op *op)
     }
 }
 
+/* Where the peer stands among those that the op waits for. */
+static FOLD_INLINE uint32_t fold_asked(const struct fold_workspace *workspace, uint64_t peer)
+{
+    uint32_t at = FOLD_ASKED;
+    for (uint32_t i = 0; i < FOLD_ASKED; i++)
+        if (workspace->asked_peer[i] == peer)
+            at = i;
+    return at;
+}
+
+/* A peer was asked, or has answered. */
+static long fold_peer_step(uint32_t i, void *context)
+{
+    struct fold_run *run = context;
+    struct fold_workspace *workspace = run->workspace;
+    const struct fold_plan *plan = run->plan;
+    if (i >= FOLD_MARKS)
+        return 1;
+    const struct fold_mark *mark = &run->op->marks[i];
+    bool fork = mark->point == plan->fork;
+    if (!fork && mark->point != plan->join)
+        return 0;
+    /* one more than it is: 0 is none */
+    uint64_t peer = ((uint64_t)run->op->pid << 32 | mark->branch) + 1;
+    uint32_t row = env_peer(peer - 1);
+    uint32_t cells = fold_settings.peer_cells + row * FOLD_PEER_CELLS;
+    uint32_t at = fold_asked(workspace, peer);
+    if (fork) {
+        fold_add(cells + FOLD_PEER_ASKED, 1);
+        if (at == FOLD_ASKED)
+            at = fold_asked(workspace, 0);
+        if (at < FOLD_ASKED) {
+            workspace->asked_peer[at] = peer;
+            workspace->asked_ns[at] = mark->time_ns;
+        } else {
+            fold_add(FOLD_PEERS_CROWDED, 1);
+        }
+        return 0;
+    }
+    if (at >= FOLD_ASKED)
+        return 0;
+    uint64_t took = mark->time_ns - workspace->asked_ns[at];
+    workspace->asked_peer[at] = 0;
+    fold_add(cells + FOLD_PEER_SUM, took);
+    fold_add(cells + FOLD_PEER_BUCKETS + histogram_bucket(took), 1);
+    fold_raise(cells + FOLD_PEER_MAX, took);
+    fold_raise(cells + FOLD_PEER_NOT_MIN, ~took);
+    if (mark->time_ns <= workspace->finish_ns)
+        workspace->last_peer = row;
+    return 0;
+}
+
+/* How long each peer took, and which one the answer waited for. */
+static FOLD_INLINE void fold_count_peers(struct fold_run *run, uint32_t count)
+{
+    struct fold_workspace *workspace = run->workspace;
+    uint32_t fork = run->plan->fork;
+    if (fork >= POINT_COUNT || !(run->op->seen[fork / 64] >> (fork & 63) & 1))
+        return;
+    for (uint32_t i = 0; i < FOLD_ASKED; i++)
+        workspace->asked_peer[i] = 0;
+    workspace->last_peer = FOLD_PEERS;
+    bpf_loop(count, fold_peer_step, run, 0);
+    if (workspace->last_peer < FOLD_PEERS && (workspace->winner & run->plan->counting))
+        fold_add(fold_settings.peer_cells + workspace->last_peer * FOLD_PEER_CELLS + FOLD_PEER_LAST,
+                 1);
+}
+
 /* The op comes up whole if it is slower than the fastest of the slowest. When several CPUs come
  * here at once, the bound may stay too low for a while: one op more comes up. */
 static FOLD_INLINE void fold_show(struct fold_op *op, uint64_t latency)
@@ -340,12 +408,13 @@ static FOLD_INLINE void fold_sum_up(struct fold_run *run)
     fold_add(fold_stage_cells(base, workspace->largest) + FOLD_STAGE_LARGEST, 1);
 }
 
-/* The whole: `op` and `workspace` are the caller's alone. `tag`: of the marks that are the op's. */
-FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint16_t tag)
+/* The whole: `op` and `workspace` are the caller's alone. `generation`: of the marks that are the
+ * op's. */
+FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint8_t generation)
 {
     if (!op || !workspace)
         return 0;
-    struct fold_run run = {.op = op, .workspace = workspace, .tag = tag};
+    struct fold_run run = {.op = op, .workspace = workspace, .generation = generation};
     uint32_t count = op->count < FOLD_MARKS ? op->count : FOLD_MARKS;
     for (int i = 0; i < FOLD_POINT_WORDS; i++)
         workspace->seen[i] = op->seen[i];
@@ -372,6 +441,8 @@ FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, 
     }
     fold_sum_up(&run);
     fold_count_client(op);
+    if (run.plan && run.plan->counting && fold_settings.peer_cells)
+        fold_count_peers(&run, count);
     fold_show(op, run.latency);
     return 0;
 }

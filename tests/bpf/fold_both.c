@@ -92,7 +92,8 @@ int main(int argc, char **argv)
     bt_component_class_source_put_ref(source);
     if (tracer_fold_read(tracer, &read) < 0)
         return fail();
-    struct fold_sums sums = {set, read.cells, read.client_count, read.clients};
+    struct fold_sums sums = {set,          read.cells,      read.client_count,
+                             read.clients, read.peer_count, read.peers};
     struct read_counts folded = counts;
     folded.events = read.events;
     folded.begin_ns = read.first_ns;

@@ -16,27 +16,43 @@ import tracing
 FOLD_BOTH, MINISTORE, LOAD = sys.argv[1:4]
 
 
+class Ministore:
+    def __init__(self, *options):
+        self.data = tempfile.TemporaryDirectory(prefix="optrail-fold-")
+        self.process = subprocess.Popen([MINISTORE, "--data", self.data.name, *options],
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = self.process.stdout.readline().rsplit(":", 1)[-1].strip()
+        assert self.port.isdigit(), "ministore did not start"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        self.data.cleanup()
+
+
 def run(*options):
-    with tempfile.TemporaryDirectory(prefix="optrail-fold-") as data:
-        store = subprocess.Popen([MINISTORE, "--data", data, *options], stdout=subprocess.PIPE,
-                                 text=True)
-        try:
-            port = store.stdout.readline().rsplit(":", 1)[-1].strip()
-            assert port.isdigit(), "ministore did not start"
-            tracer = tracing.Tracer([FOLD_BOTH, str(store.pid), "-"], "ready")
-            for kind in ("write", "mixed"):
-                subprocess.run([LOAD, kind, "--ops", "8000", "--port", port, "--threads", "4",
-                                "--quiet"], check=True, stdout=subprocess.DEVNULL)
-            status, output = tracer.finish()
-            assert status == 0, status
-        finally:
-            store.send_signal(signal.SIGTERM)
-            store.wait(60)
-    ops = same_report.check(json.loads(output))
+    with Ministore(*options) as store:
+        tracer = tracing.Tracer([FOLD_BOTH, str(store.process.pid), "-"], "ready")
+        for kind in ("write", "mixed"):
+            subprocess.run([LOAD, kind, "--ops", "4000", "--port", store.port, "--threads", "4",
+                            "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        status, output = tracer.finish()
+        assert status == 0, status
+    report = json.loads(output)
+    ops = same_report.check(report)
     print(f"{' '.join(options)}: {ops} ops, the same report")
+    return report["kernel"]
 
 
 tracing.need_tracing()
 run("--store", "filestore")
 run("--store", "filestore", "--ack", "journaled", "--messenger", "async")
 run("--store", "memstore")
+with Ministore("--store", "memstore") as one, Ministore("--store", "memstore") as two:
+    report = run("--store", "filestore", "--peer", f"127.0.0.1:{one.port}",
+                 "--peer", f"127.0.0.1:{two.port}")
+    assert len(report["peers"]) == 2, report["peers"]
+    assert all(peer["latency_ns"]["count"] > 4000 for peer in report["peers"]), report["peers"]

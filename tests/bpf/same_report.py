@@ -24,7 +24,7 @@ def different(kernel, user, where=""):
 def check(both):
     """The two reports are the same, and are of something. Returns how many ops they are of."""
     kernel, user = both["kernel"], both["user"]
-    lines = [line for key in ("ops", "clients", "peers", "exemplars", "verdict", "counts")
+    lines = [line for key in ("counts", "peers", "ops", "clients", "exemplars", "verdict")
              for line in different(kernel[key], user[key], key)]
     assert not lines, "\n".join(lines[:20])
     assert kernel["counts"]["ops"] > 0 and kernel["ops"] and kernel["exemplars"], kernel["counts"]

@@ -49,6 +49,8 @@ static struct {
         struct fold_client sums;
     } clients[FOLD_CLIENTS];
     size_t client_count;
+    struct fold_peer_row peers[FOLD_PEERS];
+    uint32_t peer_count;
     void (*exemplar)(const struct fold_op *op);
 } outside;
 
@@ -75,6 +77,12 @@ static inline uint64_t *env_birth(uint32_t slot)
 static inline struct fold_name *env_past(uint32_t row)
 {
     return row < FOLD_PAST ? &outside.past[row] : NULL;
+}
+
+static inline uint32_t *env_lock(uint32_t row)
+{
+    static uint32_t locks[FOLD_LOCKS];
+    return row < FOLD_LOCKS ? &locks[row] : NULL;
 }
 
 static inline uint64_t *env_cell(uint32_t index)
@@ -216,6 +224,17 @@ static inline struct fold_client *env_client(uint64_t client)
         return NULL;
     outside.clients[outside.client_count].client = client;
     return &outside.clients[outside.client_count++].sums;
+}
+
+static inline uint32_t env_peer(uint64_t peer)
+{
+    for (uint32_t i = 0; i < outside.peer_count; i++)
+        if (outside.peers[i].peer == peer)
+            return i;
+    if (outside.peer_count == FOLD_PEERS - 1)
+        return FOLD_PEERS - 1;
+    outside.peers[outside.peer_count] = (struct fold_peer_row){peer, outside.peer_count};
+    return outside.peer_count++;
 }
 
 static inline int env_exemplar(const struct fold_op *op)
