@@ -61,6 +61,9 @@ int probe_row_site(const struct probe_row *row, const struct probe_layout *layou
     struct uprobe_fetch *fetches[] = {&site->key,  &site->arg0,   &site->arg1,
                                       &site->when, &site->length, &site->text};
     int error = 0;
+    if (row->needs >= 0 && (!layout || layout->offsets[row->needs] < 0))
+        return err_set(ENOENT, "where %s lies is not known for this build",
+                       field_names[row->needs]);
     for (size_t i = 0; !error && i < sizeof(fetches) / sizeof(fetches[0]); i++)
         error = place_fields(fetches[i], layout);
     return error;

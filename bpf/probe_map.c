@@ -220,6 +220,17 @@ static int row_detail(const struct yaml_file *file, const yaml_node_t *node, voi
     return error;
 }
 
+static int row_needs(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_row *row = context;
+    const char *name;
+    int error = yaml_string(file, node, &name);
+    if (error)
+        return error;
+    row->needs = probe_field_by_name(name, strlen(name));
+    return row->needs < 0 ? yaml_wrong(file, node, "unknown field '%s'", name) : 0;
+}
+
 static int row_remember(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     bool remember;
@@ -292,14 +303,23 @@ static int check_row(const struct yaml_file *file, const yaml_node_t *node,
 static int read_row(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
-        {"point", row_point},       {"function", row_function},
-        {"symbol", row_symbol},     {"detail", row_detail},
-        {"required", row_required}, {"key", row_key},
-        {"arg0", row_arg0},         {"arg1", row_arg1},
-        {"kind", row_kind},         {"remember", row_remember},
-        {"when", row_when},         {"clock", row_clock},
-        {"text", row_text},         {"length", row_length},
-        {"texts", row_texts},       {0},
+        {"point", row_point},
+        {"function", row_function},
+        {"symbol", row_symbol},
+        {"detail", row_detail},
+        {"required", row_required},
+        {"key", row_key},
+        {"arg0", row_arg0},
+        {"arg1", row_arg1},
+        {"kind", row_kind},
+        {"needs", row_needs},
+        {"remember", row_remember},
+        {"when", row_when},
+        {"clock", row_clock},
+        {"text", row_text},
+        {"length", row_length},
+        {"texts", row_texts},
+        {0},
     };
     struct probe_map *map = context;
     if (map->count == UPROBE_MAX_SITES)
@@ -312,6 +332,7 @@ static int read_row(const struct yaml_file *file, const yaml_node_t *node, void 
     *row = (struct probe_row){
         .line = yaml_line(node),
         .point = -1,
+        .needs = -1,
         .details = 1u << DETAIL_STANDARD | 1u << DETAIL_DEEP,
     };
     int error = yaml_each_key(file, node, keys, row);
@@ -335,6 +356,18 @@ static int map_version(const struct yaml_file *file, const yaml_node_t *node, vo
     return yaml_copy(file, node, &((struct probe_map *)context)->version);
 }
 
+static int map_like(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_map *map = context;
+    const char *version;
+    int error = yaml_string(file, node, &version);
+    if (error)
+        return error;
+    if (map->count || map->class_count)
+        return yaml_wrong(file, node, "a map that is like another has no probes of its own");
+    return probe_map_take(map, version);
+}
+
 static int map_verified(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     return yaml_bool(file, node, &((struct probe_map *)context)->verified);
@@ -348,13 +381,10 @@ static int map_probes(const struct yaml_file *file, const yaml_node_t *node, voi
 static int read_map(const struct yaml_file *file, const yaml_node_t *root, struct probe_map *map)
 {
     static const struct yaml_key keys[] = {
-        {"daemon", map_daemon},
-        {"version", map_version},
-        {"verified", map_verified},
-        {"classes", probe_map_classes},
-        {"layouts", probe_map_layouts},
-        {"probes", map_probes},
-        {0},
+        {"daemon", map_daemon},         {"version", map_version},
+        {"verified", map_verified},     {"like", map_like},
+        {"classes", probe_map_classes}, {"layouts", probe_map_layouts},
+        {"probes", map_probes},         {0},
     };
     if (!root)
         return err_set(EINVAL, "%s: the file is empty: it holds no probe map", file->name);

@@ -30,6 +30,7 @@
  *       symbol: ...
  *       key: rdi
  *       arg0: rcx
+ *       needs: message.tid        of no use without this field, which another row has
  *       kind: message             of the key in arg0 of LINK and MOVE points
  *       clock: utime              arg0 of STAMP points is packed seconds and ns of the wall clock
  *       text: rdx                 address of a text that says which point it is
@@ -46,6 +47,8 @@
  *   layouts:                      optional: where fields lie, in the programs with these build-ids
  *     - build_id: fb66...
  *       fields: {message.tid: 34}
+ *   like: 16.2.15                 instead of probes and classes: those of that version, but the
+ *                                 functions' parameters may have other types
  *   verified: false               no program of this version was at hand; left out: true
  *
  * Several rows may name the same function: one hit serves them all, in the order of the rows.
@@ -94,6 +97,7 @@ struct probe_row {
     int point; /* enum point; -1: the texts say */
     bool required;
     bool utime_stamp; /* arg0 of STAMP points is a packed utime_t */
+    int needs;        /* a field that must be known, though no expression has it; -1: none */
     uint8_t details;  /* bit set of (1 << enum probe_detail) at which it is probed */
     char **symbols;   /* alternatives, the best first; owned, and they are */
     size_t symbol_count;
@@ -136,6 +140,12 @@ int probe_row_site(const struct probe_row *row, const struct probe_layout *layou
 
 /* The layout for a build-id, or NULL. */
 const struct probe_layout *probe_map_layout(const struct probe_map *map, const char *build_id);
+
+/* The map for a program: one that knows its build-id; else the one for its version, as
+ * probe_map_find() has it; else, from the newest down, one all of whose required functions the
+ * program has. *exact: it is of the very build or version. */
+int probe_map_choose(const char *directory, const char *program, const char *daemon,
+                     const char *version, struct probe_map **map, bool *exact);
 
 /* Where the maps lie: $OPTRAIL_MAPS, else the installation's directory, else the source tree's.
  * Static storage. */

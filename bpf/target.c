@@ -132,9 +132,8 @@ static void find_probes(struct target *target, const struct daemon_row *row)
     bool exact;
     if (!row->ceph)
         snprintf(target->obstacle, sizeof(target->obstacle), "it was built without probes");
-    else if (!target->version[0])
-        snprintf(target->obstacle, sizeof(target->obstacle), "its version cannot be told");
-    else if (probe_map_find(probe_map_directory(), row->kind, target->version, &map, &exact))
+    else if (probe_map_choose(probe_map_directory(), target->program, row->kind, target->version,
+                              &map, &exact))
         snprintf(target->obstacle, sizeof(target->obstacle), "%s", err_message());
     else {
         target->probe_map = 1;

@@ -67,8 +67,8 @@ static int choose_map(struct tracer_member *member)
     member->exact = true;
     if (member->target.usdt_probes)
         return 0;
-    return probe_map_find(probe_map_directory(), member->target.kind, member->target.version,
-                          &member->map, &member->exact);
+    return probe_map_choose(probe_map_directory(), member->target.program, member->target.kind,
+                            member->target.version, &member->map, &member->exact);
 }
 
 static int probe(struct tracer_group *group, struct member *member)

@@ -93,7 +93,7 @@ static void take_notice(void *context, enum tracer_notice notice, size_t index)
     switch (notice) {
     case TRACER_PROBED:
         live_source_announce(&member->target, tracer_group_tracer(group->tracers, index),
-                             member->exact, member->map ? member->map->version : "");
+                             member->exact, member->map);
         break;
     case TRACER_ENDED:
         fprintf(stderr, "optrail: %s has ended: %s\n", name,

@@ -11,7 +11,8 @@ int live_source_map(const struct target *target, struct probe_map **map, bool *e
     *exact = true;
     if (target->usdt_probes)
         return 0;
-    return probe_map_find(probe_map_directory(), target->kind, target->version, map, exact);
+    return probe_map_choose(probe_map_directory(), target->program, target->kind, target->version,
+                            map, exact);
 }
 
 /* The sites that are left out: " osd.reply (reason)". Returns how many there are. */
@@ -31,16 +32,21 @@ static size_t left_out(const struct tracer_site *sites, size_t count, char *text
 }
 
 void live_source_announce(const struct target *target, struct tracer *tracer, bool exact,
-                          const char *map_version)
+                          const struct probe_map *map)
 {
     char name[256], missing[512];
+    size_t places = 0;
     size_t count;
     const struct tracer_site *sites = tracer_sites(tracer, &count);
     target_full_name(target, name, sizeof(name));
     size_t out = left_out(sites, count, missing, sizeof(missing));
-    fprintf(stderr, "optrail: %s: %zu probes by %s", name, count - out, tracer_method(tracer));
-    if (!exact)
-        fprintf(stderr, ", with the map of %s", map_version);
+    for (size_t i = 0; i < count; i++)
+        places += sites[i].attached && !sites[i].shares_hit;
+    fprintf(stderr, "optrail: %s: %zu probes by %s", name, places, tracer_method(tracer));
+    if (map && !exact)
+        fprintf(stderr, ", with the map of %s", map->version);
+    if (map && !map->verified)
+        fprintf(stderr, ", which was never tried on a program of that version");
     if (out)
         fprintf(stderr, "; left out: %s", missing);
     fputc('\n', stderr);

@@ -13,10 +13,10 @@
  * map of the daemon's very version. The caller frees it. */
 int live_source_map(const struct target *target, struct probe_map **map, bool *exact);
 
-/* One line on standard error: what is traced, how, and what is left out. `map_version`: whose map
- * it is; told when it is not exact. */
+/* One line on standard error: what is traced, how, and what is left out; whose map it is when it is
+ * not exact, and whether it was ever tried. `map` may be NULL. */
 void live_source_announce(const struct target *target, struct tracer *tracer, bool exact,
-                          const char *map_version);
+                          const struct probe_map *map);
 
 /* What a report says of its source beyond the events: the daemon, what the tracer alone has
  * counted, and what was not probed. 0 or -ENOMEM. */

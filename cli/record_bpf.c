@@ -195,8 +195,7 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     if (result == 0)
         result = tracer_open(&recording->target, recording->map, tracing, &recording->tracer);
     if (result == 0)
-        live_source_announce(&recording->target, recording->tracer, exact,
-                             recording->map ? recording->map->version : "");
+        live_source_announce(&recording->target, recording->tracer, exact, recording->map);
     return result;
 }
 
