@@ -60,6 +60,11 @@ class Stage:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+
 class Terminal:
     """A shell in a tmux of its own, which nobody else's settings touch."""
 
@@ -123,8 +128,10 @@ class Terminal:
                               capture_output=True, text=True)
         pids = [int(word) for word in done.stdout.split()
                 if os.readlink(f"/proc/{word}/exe") == os.path.realpath(OPTRAIL)]
-        assert len(pids) == 1, pids
-        return pids[0]
+        # it has children of its own; the one that the shell started is meant
+        own = [pid for pid in pids if parent_of(pid) not in pids]
+        assert len(own) == 1, pids
+        return own[0]
 
     def close(self):
         subprocess.run([*self.tmux, "kill-server"], check=False)
