@@ -35,11 +35,11 @@ def wait_for(what, condition, seconds=60):
 class Tracer:
     """A program that traces until it is interrupted and says on stderr when it has begun."""
 
-    def __init__(self, command, ready):
+    def __init__(self, command, ready, environment=None):
         self.error_file = f"/tmp/optrail-tracer-{os.getpid()}-{time.monotonic_ns()}"
         self.errors = open(self.error_file, "w+")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors,
-                                        text=True)
+                                        text=True, env=environment)
         wait_for(f"`{ready}` from {command}", lambda: ready in self.said() or self.ended())
         if self.ended():
             raise AssertionError(f"{command} ended at once: {self.said()}")
