@@ -105,6 +105,62 @@ static void an_op_crosses_threads(void **state)
     end(&story);
 }
 
+/* The request's memory is given back, and taken by another op, while its reply waits to be sent. */
+static void a_reply_outlives_its_request(void **state)
+{
+    (void)state;
+    struct story story;
+    begin(&story, NULL);
+    happens(&story, 10, op_created, 1, 0xa0, 42, 0);
+    happens(&story, 20, osd_dequeue, 2, 0xa0, 0, 0);
+    happens(&story, 30, osd_answer, 3, 0xa0, 4096, 100); /* by another thread, then its own */
+    happens(&story, 40, reply_queued, 3, 0, 0xb0, KEY_MESSAGE);
+    happens(&story, 50, op_released, 3, 0xa0, 0, 0); /* no end: the op has moved */
+    happens(&story, 60, op_created, 1, 0xa0, 42, 0); /* another op in the same memory */
+    happens(&story, 70, reply_sent, 1, 0xb0, 0, 0);
+    assert_int_equal(story.count, 1);
+    const struct seen *op = &story.trails[0];
+    assert_int_equal(op->trail.end, TRAIL_FINISHED);
+    assert_int_equal(op->trail.start_ns, 10);
+    assert_int_equal(op->trail.finish_ns, 70);
+    assert_int_equal(op->trail.bytes_in, 4096);
+    assert_int_equal(op->trail.bytes_out, 100);
+    assert_int_equal(op->trail.mark_count, 5);
+    happens(&story, 80, op_released, 2, 0xa0, 0, 0); /* the other one is answered by nobody */
+    assert_int_equal(story.count, 2);
+    assert_int_equal(story.trails[1].trail.end, TRAIL_FINISHED);
+    assert_int_equal(story.trails[1].trail.finish_ns, 80);
+    assert_int_equal(trail_builder_counts(story.builder)->unmatched, 0);
+    end(&story);
+}
+
+/* A thread that turns to something else works for none of the ops it has had in hand. */
+static void a_thread_turns_away(void **state)
+{
+    (void)state;
+    struct story story;
+    begin(&story, NULL);
+    happens(&story, 10, op_created, 1, 0xa0, 42, 0);
+    happens(&story, 11, op_created, 1, 0xa1, 42, 0);
+    happens(&story, 20, osd_dequeue, 2, 0xa0, 0, 0);
+    happens(&story, 30, osd_dequeue, 2, 0xa1, 0, 0);
+    happens(&story, 40, commit_expect, 2, 0, 0xc1, KEY_CONTEXT);
+    happens(&story, 41, commit_expect, 2, 0, 0xc1, KEY_CONTEXT); /* said twice: one name */
+    happens(&story, 50, thread_turn, 2, 0, 0, 0);
+    happens(&story, 60, commit_expect, 2, 0, 0xc2, KEY_CONTEXT); /* nobody's */
+    assert_int_equal(trail_builder_counts(story.builder)->unmatched, 1);
+    happens(&story, 70, thread_turn, 2, 0, 0, 0);      /* from nothing to something: no loss */
+    happens(&story, 80, commit_locked, 3, 0xc2, 0, 0); /* under a key that no op has: no op's */
+    assert_int_equal(trail_builder_counts(story.builder)->unmatched, 1);
+    assert_int_equal(trail_builder_counts(story.builder)->notes, 1);
+    happens(&story, 90, commit_locked, 3, 0xc1, 0, 0);
+    happens(&story, 95, reply_queued, 3, 0, 0xb1, KEY_MESSAGE);
+    happens(&story, 99, reply_sent, 4, 0xb1, 0, 0);
+    assert_int_equal(story.count, 1);
+    assert_int_equal(story.trails[0].trail.key, 0xa1);
+    end(&story);
+}
+
 static void addresses_are_used_again(void **state)
 {
     (void)state;
@@ -139,7 +195,9 @@ static void keys_of_other_kinds_and_processes_are_other_keys(void **state)
     assert_int_equal(story.trails[0].trail.mark_count, 2);
     assert_int_equal(story.trails[1].trail.pid, 1);
     assert_int_equal(story.trails[1].trail.mark_count, 2);
-    assert_int_equal(trail_builder_counts(story.builder)->unmatched, 1);
+    /* work that is no op's, under a number that no op was linked to */
+    assert_int_equal(trail_builder_counts(story.builder)->unmatched, 0);
+    assert_int_equal(trail_builder_counts(story.builder)->notes, 1);
     end(&story);
 }
 
@@ -419,6 +477,8 @@ int main(void)
         cmocka_unit_test(marks_of_all_trails_together_are_bounded),
         cmocka_unit_test(a_thread_that_only_ever_enters),
         cmocka_unit_test(time_goes_backwards_a_little),
+        cmocka_unit_test(a_reply_outlives_its_request),
+        cmocka_unit_test(a_thread_turns_away),
         cmocka_unit_test(a_pause_cuts_what_is_open_and_loses_nothing),
         cmocka_unit_test(every_event_is_counted_once),
         cmocka_unit_test(a_point_beyond_the_catalogue_is_refused),
