@@ -10,6 +10,7 @@
 #include "err.h"
 #include "interrupt.h"
 #include "report_output.h"
+#include "supervise.h"
 #include "target_options.h"
 
 static struct report_output output;
@@ -26,10 +27,32 @@ static const struct option_row options[] = {
     {0},
 };
 
-static void show_progress(void *context, uint64_t events)
+static void show_progress(void *terminal, uint64_t events)
 {
-    (void)context;
-    fprintf(stderr, "\r%.1f million events ", (double)events / 1e6);
+    fprintf(terminal, "\r%.1f million events ", (double)events / 1e6);
+    fflush(terminal);
+}
+
+/* Between the reader and the analysis: counts for the supervisor, and ends where it says. */
+struct counted {
+    const struct event_consumer *consumer; /* weak */
+    struct supervision *supervision;       /* weak */
+};
+
+static int count_event(void *context, const struct optrail_event *event)
+{
+    struct counted *counted = context;
+
+    if (++counted->supervision->events >= counted->supervision->limit)
+        interrupt_request();
+    return counted->consumer->event(counted->consumer->context, event);
+}
+
+static int pass_lost(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct counted *counted = context;
+
+    return counted->consumer->lost(counted->consumer->context, count, begin_ns, end_ns);
 }
 
 /* A trace without anything of ours is most likely recorded wrongly: say how it is done right. */
@@ -63,10 +86,12 @@ static int stop_at_first(void *context, const struct optrail_event *event)
 
 /* The path file of the store that the recording names, for the points alone do not tell the stores
  * of Ceph apart; NULL: all installed ones. What cannot be read is told when it is really read. */
-static const char *recorded_path(char **traces, int count, char *file, size_t size)
+static const char *recorded_path(char **traces, int count, struct supervision *supervision,
+                                 char *file, size_t size)
 {
     volatile int stop = 0;
-    const struct event_consumer first = {.context = (void *)&stop, .event = stop_at_first};
+    const struct event_consumer first = {
+        .context = (void *)&stop, .event = stop_at_first, .beats = &supervision->beats};
     struct read_counts counts;
     struct target target = {0};
 
@@ -80,17 +105,27 @@ static const char *recorded_path(char **traces, int count, char *file, size_t si
 
 /* Reads and analyses the traces. *report is made also when a part of the data is damaged, which
  * the negative result and its message tell. */
-static int analyse(char **traces, int count, struct analysis *analysis, struct report **report)
+static int analyse(char **traces, int count, struct analysis *analysis,
+                   struct supervision *supervision, struct report **report)
 {
     const volatile int *stop = interrupt_install();
+    struct counted counted = {analysis_consumer(analysis), supervision};
+    const struct event_consumer consumer = {
+        .context = &counted, .event = count_event, .lost = pass_lost, .beats = &supervision->beats};
     struct read_counts counts;
     char damage[1024] = "";
-    int read = reader_run_traces((const char *const *)traces, (size_t)count,
-                                 analysis_consumer(analysis), stop, &counts);
+    int read =
+        reader_run_traces((const char *const *)traces, (size_t)count, &consumer, stop, &counts);
     int result;
 
-    if (isatty(STDERR_FILENO))
-        fputs("\r                              \r", stderr);
+    if (supervision->terminal) {
+        fputs("\r                              \r", supervision->terminal);
+        fflush(supervision->terminal);
+    }
+    if (read == 0 && *supervision->damage) {
+        read = err_set(EIO, "%s: %s", traces[0], supervision->damage);
+        counts.damaged++;
+    }
     if (read < 0 && (counts.damaged == 0 || counts.events == 0))
         return read;
     if (read < 0)
@@ -103,24 +138,29 @@ static int analyse(char **traces, int count, struct analysis *analysis, struct r
     return read < 0 ? err_set(-read, "%s", damage) : 0;
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    int count;
+    char **traces; /* weak */
+};
+
+static int work(void *context, struct supervision *supervision)
 {
+    const struct arguments *arguments = context;
     struct analysis_options analysis_options = {
         .path = path,
-        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+        .progress = supervision->terminal ? show_progress : NULL,
+        .progress_context = supervision->terminal,
     };
     struct analysis *analysis = NULL;
     struct report *report = NULL;
     char damage[1024], path_file[PATH_MAX];
-    int result = report_output_check(&output);
 
-    if (result < 0)
-        return result;
     if (!path)
-        analysis_options.path = recorded_path(argv, argc, path_file, sizeof(path_file));
-    result = analysis_new(&analysis_options, &analysis);
+        analysis_options.path = recorded_path(arguments->traces, arguments->count, supervision,
+                                              path_file, sizeof(path_file));
+    int result = analysis_new(&analysis_options, &analysis);
     if (result == 0)
-        result = analyse(argv, argc, analysis, &report);
+        result = analyse(arguments->traces, arguments->count, analysis, supervision, &report);
     if (report) {
         snprintf(damage, sizeof(damage), "%s", err_message());
         int written = report_output_write(&output, report);
@@ -131,6 +171,17 @@ static int run(int argc, char **argv)
     }
     report_free(report);
     analysis_free(analysis);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {argc, argv};
+    int result = report_output_check(&output);
+
+    if (result < 0)
+        return result;
+    result = supervise(work, &arguments);
     /* wrong use was ruled out before: from here on it is the data */
     return result == -EINVAL ? -EBADMSG : result;
 }

@@ -385,6 +385,8 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
                 return FAILED;
         }
         input->next = input->count = 0;
+        if (pump->consumer->beats)
+            ++*pump->consumer->beats;
         bt_message_iterator_next_status status =
             bt_message_iterator_next(input->iterator, &input->messages, &input->count);
         if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)

@@ -312,9 +312,11 @@ class Damage(unittest.TestCase):
         trace = self.trace("t", 100_000)
         process = subprocess.Popen([OPTRAIL, "report", "--path", STORE, "--format", "json", trace],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # reading has begun when the stream is mapped
-        maps = pathlib.Path(f"/proc/{process.pid}/maps")
-        while process.poll() is None and str(trace / "stream") not in maps.read_text():
+        # reading has begun when the stream is mapped, by the child that reads
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while process.poll() is None and not any(
+                str(trace / "stream") in pathlib.Path(f"/proc/{child}/maps").read_text()
+                for child in children.read_text().split()):
             pass
         process.send_signal(signal.SIGINT)
         out, error = process.communicate()
