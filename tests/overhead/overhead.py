@@ -4,6 +4,7 @@
 
 usage: overhead.py OPTRAIL MINISTORE_DIRECTORY CASE
 """
+import atexit
 import json
 import os
 import re
@@ -32,6 +33,7 @@ class Bench:
         self.directory = tempfile.mkdtemp(prefix="optrail-overhead-test-")
         self.daemon = ministore.Daemon(self.directory, "--store", "memstore", *options)
         self.pid = self.daemon.process.pid
+        atexit.register(self.end)  # also where the test fails
         self.load = [os.path.join(os.environ["MINISTORE_PROGRAMS"], "ministore-load"), "write",
                      "600", "--port", str(self.daemon.port), "--depth", "2", "--objects", "64"]
 
@@ -44,6 +46,11 @@ class Bench:
                               timeout=280)
         assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
         return done
+
+    def end(self):
+        if self.daemon.alive():
+            self.daemon.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def close(self):
         """The daemon serves on without any probe, and ends as it should; the load is gone."""
