@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +29,7 @@ struct writer {
     const char *directory;   /* weak */
     char *metadata;          /* with all event classes, but the uuid of another trace; owned */
     bool placed;             /* DIRECTORY/metadata is there */
-    /* Held until the graph is gone: after an error sink.ctf.fs (2.0.4) still asks a trace that
-     * nobody else holds any more. Owned. */
-    const bt_trace *trace;
-    int failure; /* of the feed or of the metadata, with its message below */
+    int failure;             /* of the feed or of the metadata, with its message below */
     char message[512];
 };
 
@@ -51,11 +49,10 @@ static int pilot_next(void *context, struct optrail_event *events, size_t capaci
     return (int)count;
 }
 
-static int fail(struct writer *writer, int result)
+static void fail(struct writer *writer, int result)
 {
     writer->failure = result;
     snprintf(writer->message, sizeof(writer->message), "%s", err_message());
-    return result;
 }
 
 /* The sink chooses the trace's uuid; the stream has it as soon as its first packet is open. */
@@ -101,22 +98,17 @@ static int writer_next(void *context, struct optrail_event *events, size_t capac
     struct writer *writer = context;
     int result = writer->placed ? 0 : place_metadata(writer);
 
-    /* the stream's end rather than an error: then all of it is written out */
+    /* here and below: the stream's end rather than an error, for then all of it is written out */
     if (result == 0 && writer->placed && is_full(writer->directory)) {
         fail(writer, full_disk(writer->directory));
         return 0;
     }
     if (result == 0)
         result = writer->from->next(writer->from->context, events, capacity);
-    return result < 0 && result != -EAGAIN ? fail(writer, result) : result;
-}
-
-static void writer_trace_made(void *context, const bt_trace *trace)
-{
-    struct writer *writer = context;
-
-    writer->trace = trace;
-    bt_trace_get_ref(trace);
+    if (result >= 0 || result == -EAGAIN)
+        return result;
+    fail(writer, result);
+    return 0;
 }
 
 static uint64_t writer_lost(void *context, uint64_t *begin_ns, uint64_t *end_ns)
@@ -177,6 +169,26 @@ static bool run(bt_graph *graph)
     return status == BT_GRAPH_RUN_STATUS_OK;
 }
 
+/* A graph whose sink failed to write is kept for ever: sink.ctf.fs 2.0.4 frees things twice, or
+ * asks a trace that is gone, when it is released then. There is one at most for each recording. */
+struct abandoned {
+    bt_graph *graph;
+    struct abandoned *next;
+};
+static _Atomic(struct abandoned *) abandoned;
+
+static void abandon(bt_graph *graph)
+{
+    struct abandoned *one = malloc(sizeof(*one));
+
+    if (!one)
+        return;
+    one->graph = graph;
+    one->next = atomic_load(&abandoned);
+    while (!atomic_compare_exchange_weak(&abandoned, &one->next, one))
+        ;
+}
+
 /* The feed through the sink, and nothing else. */
 static int run_sink(struct event_feed *feed, const char *directory)
 {
@@ -198,9 +210,19 @@ static int run_sink(struct event_feed *feed, const char *directory)
         bt_graph_connect_ports(graph,
                                bt_component_source_borrow_output_port_by_index_const(source, 0),
                                bt_component_sink_borrow_input_port_by_index_const(sink, 0),
-                               NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK ||
-        !run(graph))
+                               NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
         result = complain(directory);
+    } else if (!run(graph)) {
+        bt_current_thread_clear_error();
+        result = is_full(directory)
+                     ? full_disk(directory)
+                     : err_set(EIO,
+                               "%s: cannot be written any further (a quota, a limit of the file's "
+                               "size, a broken disk?): what was recorded until then can be read",
+                               directory);
+        abandon(graph);
+        graph = NULL;
+    }
     bt_graph_put_ref(graph);
     bt_component_class_source_put_ref(class);
     return result;
@@ -259,13 +281,11 @@ int trace_write(struct event_feed *feed, const char *directory, const struct tra
     writer.feed = (struct event_feed){.context = &writer,
                                       .next = writer_next,
                                       .lost = feed->lost ? writer_lost : NULL,
-                                      .facts = feed->facts,
-                                      .trace_made = writer_trace_made};
+                                      .facts = feed->facts};
     writer.metadata = make_metadata(feed, directory);
     if (!writer.metadata)
         return is_full(directory) ? complain(directory) : -EIO;
     result = run_sink(&writer.feed, directory);
-    bt_trace_put_ref(writer.trace);
     if (writer.failure < 0)
         result = err_set(-writer.failure, "%s", writer.message);
     snprintf(writer.message, sizeof(writer.message), "%s", err_message());

@@ -162,8 +162,6 @@ struct event_classes *event_classes_new(bt_self_component *self, struct event_fe
         fine = classes->points[i] != NULL;
     }
     fine = fine && make_trace(classes, stream_class);
-    if (fine && feed->trace_made)
-        feed->trace_made(feed->context, classes->trace);
     bt_stream_class_put_ref(stream_class);
     bt_clock_class_put_ref(clock);
     if (!fine) {

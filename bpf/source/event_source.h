@@ -8,7 +8,6 @@
 #include "event.h"
 
 struct bt_component_class_source;
-struct bt_trace;
 
 /*
  * A babeltrace2 source component that turns our records into messages: what eBPF rings deliver
@@ -35,9 +34,6 @@ struct event_feed {
      * NULL. */
     uint64_t (*lost)(void *context, uint64_t *begin_ns, uint64_t *end_ns);
     const struct event_fact *facts; /* weak; NULL: none */
-    /* Shown the trace when it is made, for those who must hold it longer than the graph does. May
-     * be NULL. */
-    void (*trace_made)(void *context, const struct bt_trace *trace);
 };
 
 /* Makes the component class `source.optrail.events`; its initialise_method_data is a

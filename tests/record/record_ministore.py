@@ -111,6 +111,19 @@ def case_full_disk(directory):
         subprocess.run(["umount", small], check=True)
 
 
+def case_write_error(directory):
+    """A write fails though the disk has room, as with a quota: the same."""
+    with Ministore(MINISTORE, "--store", "memstore") as store:
+        limited = "trap '' XFSZ; ulimit -f 1500; exec \"$@\""
+        recorder = tracing.Tracer(["sh", "-c", limited, "sh", OPTRAIL, "record", "-p",
+                                   str(store.pid), "-o", f"{directory}/trace"], " probes by ")
+        store.work(3000, 2000)
+        said = finish(recorder, status=1, number=None)
+        assert "cannot be written any further" in said, said
+        read = recording.report(OPTRAIL, directory / "trace", status=1)
+        assert read["counts"]["ops"] > 500, read["counts"]
+
+
 def case_exists(directory):
     """A recording is replaced with --force; anything else never is."""
     with Ministore(MINISTORE, "--store", "memstore") as store:
