@@ -88,6 +88,47 @@ static int fill_rows(const struct bpf_map *map, const void *rows, size_t size, u
     return 0;
 }
 
+/* The points that can come: those of the sites that are attached. */
+static void find_points(struct tracer *tracer, uint64_t *points)
+{
+    int map = bpf_map__fd(tracer->skeleton->maps.texts);
+    struct uprobe_text text, *previous = NULL;
+    uint32_t point;
+    for (size_t i = 0; i < tracer->site_count; i++)
+        if (tracer->sites[i].attached && tracer->specs[i].kind != UPROBE_TEXT &&
+            tracer->specs[i].point < POINT_COUNT)
+            points[tracer->specs[i].point / 64] |= 1ull << (tracer->specs[i].point % 64);
+    while (bpf_map_get_next_key(map, previous, &text) == 0) {
+        previous = &text;
+        if (bpf_map_lookup_elem(map, &text, &point) == 0 && point < POINT_COUNT)
+            points[point / 64] |= 1ull << (point % 64);
+    }
+}
+
+/* The types that ops can be of. Each op tries them one by one, so those that need a point that
+ * cannot come are left out; the last row is for what meets none. */
+static int fill_types(struct tracer *tracer)
+{
+    const struct fold_tables *tables = tracer->options.fold;
+    uint64_t points[FOLD_POINT_WORDS] = {0};
+    uint32_t rows = 0;
+    int error = 0;
+    find_points(tracer, points);
+    for (uint32_t i = 0; !error && i < tables->settings.type_count; i++) {
+        const struct fold_type *type = &tables->types[i];
+        bool possible = true;
+        for (int word = 0; word < FOLD_POINT_WORDS; word++)
+            possible = possible && (type->passes[word] & ~points[word]) == 0;
+        if (!possible)
+            continue;
+        if (bpf_map_update_elem(bpf_map__fd(tracer->skeleton->maps.fold_types), &rows, type,
+                                BPF_ANY))
+            error = err_set(errno, "cannot fill the tables of the fold: %s", strerror(errno));
+        rows++;
+    }
+    return error;
+}
+
 static int fill_queue(const struct bpf_map *map, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -132,8 +173,7 @@ int tracer_fold_open(struct tracer *tracer)
     int error = fill_rows(skeleton->maps.fold_plans, tables->plans, sizeof(*tables->plans),
                           tables->plan_count);
     if (!error)
-        error = fill_rows(skeleton->maps.fold_types, tables->types, sizeof(*tables->types),
-                          tables->settings.type_count);
+        error = fill_types(tracer);
     if (!error)
         error = fill_queue(skeleton->maps.fold_free, tables->settings.slot_count);
     if (!error)

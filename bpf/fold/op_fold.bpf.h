@@ -48,7 +48,7 @@ FOLD_MAP(fold_names, BPF_MAP_TYPE_HASH, 1, struct fold_name, struct fold_ref);
 FOLD_MAP(fold_threads, BPF_MAP_TYPE_LRU_HASH, 1, __u64, struct fold_thread);
 FOLD_MAP(fold_clients, BPF_MAP_TYPE_HASH, 1, __u64, struct fold_client);
 FOLD_MAP(fold_peers, BPF_MAP_TYPE_HASH, 1, __u64, __u32);
-FOLD_QUEUE(fold_free, BPF_MAP_TYPE_QUEUE, 1, __u32);
+FOLD_QUEUE(fold_free, BPF_MAP_TYPE_STACK, 1, __u32); /* the last one is still in the cache */
 FOLD_QUEUE(fold_answered, BPF_MAP_TYPE_QUEUE, 1, struct fold_ref);
 FOLD_QUEUE(fold_places, BPF_MAP_TYPE_STACK, 1, __u32);
 

@@ -140,10 +140,14 @@ static long fold_winner_step(uint32_t i, void *context)
     uint64_t closing = fold_ended_by(plan, workspace, point, mark->branch);
     uint64_t ended = closing & plan->ends[point] & ~plan->main_line;
     workspace->open = (workspace->open & ~closing) | plan->opens[point];
-    if (ended)
-        for (uint32_t b = 0; b < FOLD_BRANCHES; b++)
-            if (ended & plan->branch[b])
-                workspace->ended_at[b] = mark->time_ns;
+    if (!ended)
+        return 0;
+    for (uint32_t b = 0; b < FOLD_BRANCHES; b++) {
+        if (b >= plan->branch_count)
+            break;
+        if (ended & plan->branch[b])
+            workspace->ended_at[b] = mark->time_ns;
+    }
     return 0;
 }
 
@@ -160,8 +164,10 @@ static FOLD_INLINE void fold_find_winner(struct fold_run *run, uint32_t count)
     bpf_loop(count, fold_winner_step, run, 0);
     uint64_t latest = 0;
     for (uint32_t b = 0; b < FOLD_BRANCHES; b++) {
-        if (b < plan->branch_count && !(workspace->open & plan->branch[b]) &&
-            !(plan->beside >> b & 1) && workspace->ended_at[b] > latest) {
+        if (b >= plan->branch_count)
+            break;
+        if (!(workspace->open & plan->branch[b]) && !(plan->beside >> b & 1) &&
+            workspace->ended_at[b] > latest) {
             latest = workspace->ended_at[b];
             workspace->winner = plan->branch[b];
         }
@@ -192,6 +198,8 @@ static FOLD_INLINE void fold_span(const struct fold_plan *plan, struct fold_work
         return;
     for (uint32_t b = 0; b < FOLD_BRANCHES; b++) {
         uint64_t stages = open & plan->branch[b];
+        if (b >= plan->branch_count)
+            break;
         if (stages)
             workspace->beside[fold_innermost(stages)] +=
                 after + (on_path & plan->branch[b] ? 0 : before);
