@@ -9,13 +9,18 @@
 
 /*
  * An ELF executable as the loader needs it: functions by name, addresses to file offsets, bytes.
- * The file is not trusted: every number in it is checked before it is used. One thread at a time.
+ * The file is not trusted: every number in it is checked before it is used, and how much of it is
+ * loaded is limited, whatever sizes it claims. One thread at a time.
  */
 struct elf_file;
 
 /* Opens the 64-bit little-endian x86-64 executable or library at `path`; refuses everything else
  * with the message. Owned by the caller. */
 int elf_file_open(const char *path, struct elf_file **file);
+
+/* The same of a file that is open; the descriptor stays the caller's, and may be closed at once.
+ * `path`: for messages. */
+int elf_file_open_fd(int fd, const char *path, struct elf_file **file);
 void elf_file_close(struct elf_file *file); /* NULL is fine */
 
 struct elf_function {
@@ -46,6 +51,18 @@ uint64_t elf_file_entry(struct elf_file *file);
  * no part that comes from the file. `executable`: only parts that hold code. */
 int elf_file_offset(const struct elf_file *file, uint64_t address, bool executable,
                     uint64_t *offset);
+
+/* Whether `size` bytes at a virtual address are data that the program may write, and come from the
+ * file. */
+bool elf_file_is_writable(const struct elf_file *file, uint64_t address, uint64_t size);
+
+/* The header of the section with this name; -ENOENT (no message) if there is none. */
+int elf_file_section(struct elf_file *file, const char *name, GElf_Shdr *header);
+
+/* A string of a string section, as elf_strptr(3); the bytes of a section of notes. NULL when there
+ * is none, or it is larger than any real one. Weak. */
+const char *elf_file_string(struct elf_file *file, size_t section, size_t offset);
+Elf_Data *elf_file_notes(struct elf_file *file, Elf_Scn *section);
 
 /* Reads `size` bytes at a file offset; fewer only at the end of the file. Returns how many. */
 long elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size);

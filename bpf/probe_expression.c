@@ -70,19 +70,22 @@ static int parse_offset(const char **text, int32_t *offset)
     return 0;
 }
 
-/* term := register | '*' term | '*' '(' term [ '+' number ] ')': innermost load first. */
-static int parse_term(const char **text, struct uprobe_fetch *fetch)
+/* term := register | '*' term | '*' '(' term [ '+' number ] ')': innermost load first.
+ * `depth`: how many loads are around it. */
+static int parse_term(const char **text, int depth, struct uprobe_fetch *fetch)
 {
     skip_blanks(text);
     if (**text != '*')
         return parse_register(text, fetch);
+    if (depth == UPROBE_MAX_LOADS)
+        return -EINVAL;
     (*text)++;
     skip_blanks(text);
     int32_t offset = 0;
     int error;
     if (**text == '(') {
         (*text)++;
-        error = parse_term(text, fetch);
+        error = parse_term(text, depth + 1, fetch);
         if (error)
             return error;
         skip_blanks(text);
@@ -98,7 +101,7 @@ static int parse_term(const char **text, struct uprobe_fetch *fetch)
             return -EINVAL;
         (*text)++;
     } else {
-        error = parse_term(text, fetch);
+        error = parse_term(text, depth + 1, fetch);
         if (error)
             return error;
     }
@@ -111,7 +114,7 @@ static int parse_term(const char **text, struct uprobe_fetch *fetch)
 /* term [ '+' number ] */
 static int parse_sum(const char **text, struct uprobe_fetch *fetch)
 {
-    int error = parse_term(text, fetch);
+    int error = parse_term(text, 0, fetch);
     skip_blanks(text);
     if (error || **text != '+')
         return error;
@@ -126,7 +129,7 @@ static int parse_sum(const char **text, struct uprobe_fetch *fetch)
 static int parse_class(const char **text, struct uprobe_fetch *fetch)
 {
     *text += strlen("class(");
-    int error = parse_term(text, fetch);
+    int error = parse_term(text, 0, fetch);
     skip_blanks(text);
     if (error || fetch->width != 8 || **text != ')')
         return -EINVAL;

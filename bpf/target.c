@@ -50,12 +50,44 @@ static int executable_name(pid_t pid, char *name, size_t size)
     if (length < 0)
         return -errno;
     path[length] = '\0';
-    char *deleted = strstr(path, " (deleted)");
-    if (deleted)
-        *deleted = '\0';
+    static const char deleted[] = " (deleted)";
+    size_t end = strlen(path), mark = sizeof(deleted) - 1;
+    if (end > mark && strcmp(path + end - mark, deleted) == 0)
+        path[end - mark] = '\0';
     const char *slash = strrchr(path, '/');
     snprintf(name, size, "%.*s", (int)size - 1, slash ? slash + 1 : path);
     return 0;
+}
+
+/* When the process began, in clock ticks since the boot (field 22 of stat); 0: it cannot be told.
+ */
+static uint64_t started(pid_t pid)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    const char *field = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    for (int i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field + 1, NULL, 10) : 0;
+}
+
+int target_unchanged(const struct target *target)
+{
+    struct stat status;
+    if (stat(target->program, &status))
+        return err_set(ESRCH, "pid %d has ended: optrail list shows the daemons that run",
+                       target->pid);
+    if (status.st_dev == target->device && status.st_ino == target->inode &&
+        started(target->pid) == target->started)
+        return 0;
+    return err_set(ESTALE,
+                   "pid %d has become another program meanwhile, which is not probed: optrail list "
+                   "shows the daemons that run",
+                   target->pid);
 }
 
 /* argv, as one block of strings; the caller frees it. NULL: not to be seen. */
@@ -106,11 +138,27 @@ static void inspect_ministore(struct target *target, const char *arguments, size
     snprintf(target->id, sizeof(target->id), "%s", value && strcmp(value, "0") != 0 ? value : "");
 }
 
+/* Opens the executable, and remembers which one it is. */
+static int open_program(struct target *target, struct elf_file **file)
+{
+    struct stat status;
+    int fd = open(target->program, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(errno, "cannot open %s: %s", target->program, strerror(errno));
+    int error = elf_file_open_fd(fd, target->program, file);
+    if (!error && fstat(fd, &status) == 0) {
+        target->device = status.st_dev;
+        target->inode = status.st_ino;
+    }
+    close(fd);
+    return error;
+}
+
 /* USDT probes or a probe map: what there is to trace with. */
 static void find_probes(struct target *target, const struct daemon_row *row)
 {
-    struct elf_file *file;
-    if (elf_file_open(target->program, &file)) {
+    struct elf_file *file = NULL;
+    if (open_program(target, &file)) {
         snprintf(target->obstacle, sizeof(target->obstacle), "%s", err_message());
         return;
     }
@@ -164,7 +212,39 @@ int target_privilege(void)
     }
     if (!missing[0])
         return 0;
-    return err_set(EPERM, "tracing needs root: missing %s", missing);
+    return err_set(EPERM, "%s: missing %s",
+                   geteuid() == 0 ? "root has not all its rights here" : "tracing needs root",
+                   missing);
+}
+
+/* A process whose executable is not ours to see: what is left are the command's name and its
+ * arguments, which anybody may read. */
+static void inspect_hidden(struct target *target)
+{
+    char path[64], name[16] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", target->pid);
+    FILE *comm = fopen(path, "re");
+    if (comm && fgets(name, sizeof(name), comm))
+        name[strcspn(name, "\n")] = '\0';
+    if (comm)
+        fclose(comm);
+    const struct daemon_row *row = daemon_by_name(name);
+    if (row)
+        snprintf(target->kind, sizeof(target->kind), "%s", row->kind);
+    size_t size;
+    char *arguments = row && row->ceph ? command_line(target->pid, &size) : NULL;
+    if (arguments)
+        target_ceph_inspect(target, arguments, size);
+    free(arguments);
+    if (geteuid() != 0)
+        snprintf(target->obstacle, sizeof(target->obstacle),
+                 "it belongs to another user (uid %u): run as root", target->uid);
+    else if (target_privilege())
+        snprintf(target->obstacle, sizeof(target->obstacle), "%s", err_message());
+    else
+        snprintf(target->obstacle, sizeof(target->obstacle),
+                 "it does not let itself be looked at: a user namespace or a security module is in "
+                 "the way");
 }
 
 int target_inspect(pid_t pid, struct target *target)
@@ -177,21 +257,10 @@ int target_inspect(pid_t pid, struct target *target)
     if (stat(path, &status))
         return err_set(ESRCH, "no process %d: optrail list shows the daemons that run", pid);
     target->uid = status.st_uid;
+    target->started = started(pid);
     int error = executable_name(pid, name, sizeof(name));
     if (error == -EACCES || error == -EPERM) {
-        /* not ours to see: the command's name is all there is */
-        snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-        FILE *comm = fopen(path, "re");
-        if (comm && fgets(name, 16, comm))
-            name[strcspn(name, "\n")] = '\0';
-        else
-            name[0] = '\0';
-        if (comm)
-            fclose(comm);
-        if (daemon_by_name(name))
-            snprintf(target->kind, sizeof(target->kind), "%.31s", name);
-        snprintf(target->obstacle, sizeof(target->obstacle),
-                 "it belongs to another user (uid %u): run as root", target->uid);
+        inspect_hidden(target);
         return 0;
     }
     if (error == -ESRCH)
@@ -262,8 +331,12 @@ int target_find_osd(const char *id, struct target *target)
     if (error)
         return error;
     char pids[128] = "";
+    bool hidden = false; /* one whose id we could not see */
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(targets[i].kind, "ceph-osd") != 0 || strcmp(targets[i].id, id) != 0)
+        if (strcmp(targets[i].kind, "ceph-osd") != 0)
+            continue;
+        hidden = hidden || (!targets[i].id[0] && targets[i].obstacle[0]);
+        if (strcmp(targets[i].id, id) != 0)
             continue;
         *target = targets[i];
         found++;
@@ -271,6 +344,9 @@ int target_find_osd(const char *id, struct target *target)
         snprintf(pids + used, sizeof(pids) - used, " %d", targets[i].pid);
     }
     free(targets);
+    if (found == 0 && hidden && geteuid() != 0)
+        return err_set(ENOENT, "no osd.%s is to be seen, but others' daemons run here: run as root",
+                       id);
     if (found == 0)
         return err_set(ENOENT, "no osd.%s runs here: optrail list shows the daemons that do", id);
     if (found > 1)

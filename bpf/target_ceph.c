@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process_file.h"
+
 /* What stands beside the version in the executable: behind it, or before it. */
 static const char behind[] = "\0ceph version ";
 static const char before[] = "expected plugin \0";
@@ -50,20 +52,24 @@ static bool version_in(const char *bytes, size_t size, char *version, size_t cap
     return false;
 }
 
-void target_ceph_version(const struct elf_file *file, char *version, size_t capacity)
+void target_ceph_version(struct elf_file *file, char *version, size_t capacity)
 {
-    enum { PIECE = 1 << 20, OVERLAP = 256 };
+    enum { PIECE = 1 << 20, OVERLAP = 256, MOST = 64 << 20 };
+    GElf_Shdr constants;
     version[0] = '\0';
+    if (elf_file_section(file, ".rodata", &constants) || constants.sh_type == SHT_NOBITS ||
+        constants.sh_offset > elf_file_size(file))
+        return;
     char *piece = malloc(PIECE);
     if (!piece)
         return;
-    /* backwards: the constants lie behind the code */
-    for (uint64_t end = elf_file_size(file); end > 0;) {
-        uint64_t start = end > PIECE ? end - PIECE : 0;
-        long got = elf_file_read(file, start, piece, (size_t)(end - start));
-        if (got <= 0 || version_in(piece, (size_t)got, version, capacity) || start == 0)
+    uint64_t size = constants.sh_size < MOST ? constants.sh_size : MOST;
+    for (uint64_t done = 0; done < size;) {
+        uint64_t length = size - done < PIECE ? size - done : PIECE;
+        long got = elf_file_read(file, constants.sh_offset + done, piece, (size_t)length);
+        if (got <= 0 || version_in(piece, (size_t)got, version, capacity) || got <= OVERLAP)
             break;
-        end = start + OVERLAP;
+        done += (uint64_t)got - OVERLAP;
     }
     free(piece);
 }
@@ -71,9 +77,9 @@ void target_ceph_version(const struct elf_file *file, char *version, size_t capa
 /* The first line of DIRECTORY/type, seen with the process's own root. */
 static bool read_type(pid_t pid, const char *directory, char *store, size_t size)
 {
-    char path[2 * PATH_MAX];
-    snprintf(path, sizeof(path), "/proc/%d/root%s/type", pid, directory);
-    FILE *file = fopen(path, "re");
+    char path[PATH_MAX + 8];
+    snprintf(path, sizeof(path), "%s/type", directory);
+    FILE *file = process_file_open(pid, path);
     if (!file)
         return false;
     bool got = fgets(store, (int)size, file) != NULL;
@@ -167,9 +173,7 @@ static void data_directory(const struct target *target, const char *conf, char *
                            size_t size)
 {
     expand("/var/lib/ceph/osd/$cluster-$id", target->id, directory, size);
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "/proc/%d/root%s", target->pid, conf);
-    FILE *file = fopen(path, "re");
+    FILE *file = process_file_open(target->pid, conf);
     if (!file)
         return;
     char line[4096];

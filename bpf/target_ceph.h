@@ -9,7 +9,7 @@
 
 /* The version that a Ceph executable carries among its constants; "" if none is found. (Asking
  * the program itself would mean to run it.) */
-void target_ceph_version(const struct elf_file *file, char *version, size_t size);
+void target_ceph_version(struct elf_file *file, char *version, size_t size);
 
 /* Id and object store of a Ceph daemon, from its arguments, its open files, its ceph.conf and the
  * file `type` of its data directory. */

@@ -4,9 +4,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,17 +34,40 @@ static int attach(struct tracer *tracer)
     snprintf(tracer->method, sizeof(tracer->method), "%s%s",
              tracer->trial.multi ? "uprobe_multi links" : "a perf event a probe",
              tracer->usdt.count ? nops : "");
-    const char *file = tracer->target.program;
+    int file = tracer->program;
     pid_t pid = tracer->target.pid;
     size_t starts = tracer->start_count, others = tracer->place_count - starts;
-    int error = 0;
+    int error = target_unchanged(&tracer->target);
+    if (error)
+        return error;
     tracer->attached = true;
     if (others)
         error = uprobe_link_attach(&programs, file, pid, tracer->places + starts, others,
                                    &tracer->others);
     if (!error && starts)
         error = uprobe_link_attach(&programs, file, pid, tracer->places, starts, &tracer->starts);
-    return error;
+    /* the probes are in the file that was read and nowhere else, but is it still the process's? */
+    return error ? error : target_unchanged(&tracer->target);
+}
+
+/* Gets hold of the process and of its executable, as long as they are those that were inspected:
+ * the process may run another program from one moment to the next, or end and leave its number to
+ * another one. */
+static int open_process(struct tracer *tracer)
+{
+    const struct target *target = &tracer->target;
+    struct stat status;
+    tracer->process = (int)syscall(SYS_pidfd_open, target->pid, 0);
+    tracer->program = open(target->program, O_RDONLY | O_CLOEXEC);
+    int error = target_unchanged(target);
+    if (error)
+        return error;
+    if (tracer->program < 0 || fstat(tracer->program, &status))
+        return err_set(errno, "cannot open %s: %s", target->program, strerror(errno));
+    if (status.st_dev != target->device || status.st_ino != target->inode)
+        return err_set(ESTALE, "pid %d runs one program after the other: it is not probed",
+                       target->pid);
+    return 0;
 }
 
 int tracer_open(const struct target *target, const struct probe_map *map,
@@ -54,9 +79,11 @@ int tracer_open(const struct target *target, const struct probe_map *map,
         return err_no_memory();
     tracer->target = *target;
     tracer->options = *options;
-    tracer->process = (int)syscall(SYS_pidfd_open, target->pid, 0);
+    tracer->process = tracer->program = -1;
     tracer->cpus = libbpf_num_possible_cpus();
     int error = tracer->cpus < 1 ? err_set(EINVAL, "cannot tell the number of CPUs") : 0;
+    if (!error)
+        error = open_process(tracer);
     if (!error)
         error = tracer_load(tracer);
     if (!error)
@@ -84,6 +111,8 @@ void tracer_close(struct tracer *tracer)
     uprobe_bpf__destroy(tracer->skeleton);
     if (tracer->process >= 0)
         close(tracer->process);
+    if (tracer->program >= 0)
+        close(tracer->program);
     for (size_t i = 0; i < tracer->name_count; i++)
         free(tracer->names[i]);
     free(tracer->names);

@@ -37,6 +37,7 @@ struct tracer {
     struct uprobe_link *starts, *others;
     bool attached;
     int process; /* pidfd; -1: the kernel has none */
+    int program; /* the executable, opened once: sites are chosen in it and probes put in it */
     bool exited;
 
     struct event_feed feed;

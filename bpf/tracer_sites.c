@@ -272,6 +272,8 @@ static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct
     if (strcmp(probe->arguments, USDT_ARGUMENTS) != 0)
         return err_set(ENOTSUP, "its arguments are `%s`, not `%s`", probe->arguments,
                        USDT_ARGUMENTS);
+    if (probe->obstacle)
+        return err_set(ENOTSUP, "%s", probe->obstacle);
     uint8_t code[16];
     long got = elf_file_read(file, probe->offset, code, sizeof(code));
     if (got < 1)
@@ -317,7 +319,7 @@ static int fill_specs(struct tracer *tracer)
 int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map)
 {
     struct elf_file *file;
-    int error = elf_file_open(tracer->target.program, &file);
+    int error = elf_file_open_fd(tracer->program, tracer->target.program, &file);
     if (error)
         return error;
     error = map ? choose_from_map(tracer, file, map) : choose_from_usdt(tracer, file);

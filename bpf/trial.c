@@ -2,9 +2,11 @@
 #include "trial.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,8 +92,12 @@ static int attempt(const struct uprobe_programs *programs, void (*function)(void
     int error = file_offset((const void *)(uintptr_t)function, &place.offset);
     if (error)
         return error;
+    int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (self < 0)
+        return err_set(errno, "cannot open this program's own code: %s", strerror(errno));
     struct uprobe_link *link;
-    error = uprobe_link_attach(programs, "/proc/self/exe", getpid(), &place, 1, &link);
+    error = uprobe_link_attach(programs, self, getpid(), &place, 1, &link);
+    close(self);
     if (error)
         return error;
     struct attempt work = {.function = function};

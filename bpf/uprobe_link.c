@@ -40,7 +40,8 @@ struct holding {
     int program; /* file descriptor */
     uint32_t pid;
     bool all_processes;
-    const char *file;
+    int file;
+    char path[32]; /* of `file`, for whoever has it open */
     const struct uprobe_place *places;
     size_t count;
     uint64_t *columns; /* offsets, semaphores, cookies */
@@ -108,7 +109,7 @@ static int hold_multi(const struct holding *work)
     struct link_attr attr = {
         .prog_fd = (uint32_t)work->program,
         .attach_type = ATTACH_TYPE_UPROBE_MULTI,
-        .multi = {.path = (uintptr_t)work->file,
+        .multi = {.path = (uintptr_t)work->path,
                   .offsets = (uintptr_t)work->columns,
                   .semaphore_offsets =
                       work->semaphores ? (uintptr_t)(work->columns + work->count) : 0,
@@ -127,7 +128,7 @@ static int hold_single(const struct holding *work)
             .type = work->perf_type,
             /* the kernel's PMU uprobe takes the semaphore from the upper half */
             .config = work->places[i].semaphore_offset << 32,
-            .config1 = (uintptr_t)work->file,
+            .config1 = (uintptr_t)work->path,
             .config2 = work->places[i].offset,
         };
         int fd = (int)syscall(SYS_perf_event_open, &event, work->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -146,21 +147,19 @@ static int hold_single(const struct holding *work)
 
 /* Keeps nothing open that it has from this process but what it needs: a ring or a map lives as long
  * as anybody has it open. */
-static void close_all_but(int one, int other, int third)
+static void close_all_but(const int *keep, size_t count)
 {
-    int keep[3] = {one, other, third};
-    for (int i = 0; i < 2; i++)
-        for (int j = i + 1; j < 3; j++)
-            if (keep[j] < keep[i]) {
-                int swap = keep[i];
-                keep[i] = keep[j];
-                keep[j] = swap;
-            }
-    unsigned from = 0;
-    for (int i = 0; i < 3; i++) {
-        if ((unsigned)keep[i] > from)
-            syscall(SYS_close_range, from, keep[i] - 1, 0);
-        from = (unsigned)keep[i] + 1;
+    int from = 0;
+    for (;;) {
+        int next = -1; /* the lowest of those that are left */
+        for (size_t i = 0; i < count; i++)
+            if (keep[i] >= from && (next < 0 || keep[i] < next))
+                next = keep[i];
+        if (next < 0)
+            break;
+        if (next > from)
+            syscall(SYS_close_range, from, next - 1, 0);
+        from = next + 1;
     }
     syscall(SYS_close_range, from, ~0u, 0);
 }
@@ -175,9 +174,10 @@ static void __attribute__((noreturn)) hold(const struct holding *work, int contr
     sigaction(SIGINT, &ignore, NULL);
     sigaction(SIGTERM, &ignore, NULL);
     sigaction(SIGHUP, &ignore, NULL);
-    close_all_but(control, answer, work->program);
+    close_all_but((const int[]){control, answer, work->program, work->file}, 4);
     int result = work->multi ? hold_multi(work) : hold_single(work);
     close(work->program);
+    close(work->file);
     if (write(answer, &result, sizeof(result)) == (ssize_t)sizeof(result) && result == 0) {
         close(answer);
         while (read(control, &byte, 1) < 0 && errno == EINTR)
@@ -244,7 +244,7 @@ static int start_holder(const struct holding *work, struct uprobe_link *link, in
     return error;
 }
 
-int uprobe_link_attach(const struct uprobe_programs *programs, const char *file, pid_t pid,
+int uprobe_link_attach(const struct uprobe_programs *programs, int file, pid_t pid,
                        const struct uprobe_place *places, size_t count, struct uprobe_link **result)
 {
     *result = NULL;
@@ -254,6 +254,7 @@ int uprobe_link_attach(const struct uprobe_programs *programs, const char *file,
                            .file = file,
                            .places = places,
                            .count = count};
+    snprintf(work.path, sizeof(work.path), "/proc/self/fd/%d", file);
     struct uprobe_link *link = calloc(1, sizeof(*link));
     if (!link)
         return err_no_memory();

@@ -27,11 +27,12 @@ struct uprobe_programs {
 
 struct uprobe_link;
 
-/* Attaches a program to all places of the file. On failure nothing stays attached, and the message
+/* Attaches a program to all places of a file that is open (`file`: its descriptor), and to nothing
+ * that has taken its path since. On failure nothing stays attached, and the message
  * says what the kernel said. The probes are held by a process of their own that ends with this one,
  * however it ends, also when it is killed in the middle of attaching or detaching. Owned by the
  * caller. */
-int uprobe_link_attach(const struct uprobe_programs *programs, const char *file, pid_t pid,
+int uprobe_link_attach(const struct uprobe_programs *programs, int file, pid_t pid,
                        const struct uprobe_place *places, size_t count, struct uprobe_link **link);
 void uprobe_link_detach(struct uprobe_link *link); /* NULL is fine */
 

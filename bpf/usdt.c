@@ -15,20 +15,17 @@
 /* Where .stapsdt.base lies in this file; 0 if there is none. */
 static uint64_t base_address(struct elf_file *file)
 {
-    Elf *elf = elf_file_handle(file);
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names))
-        return 0;
-    Elf_Scn *section = NULL;
-    while ((section = elf_nextscn(elf, section))) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header))
-            continue;
-        const char *name = elf_strptr(elf, names, header.sh_name);
-        if (name && strcmp(name, ".stapsdt.base") == 0)
-            return header.sh_addr;
-    }
-    return 0;
+    GElf_Shdr header;
+    return elf_file_section(file, ".stapsdt.base", &header) == 0 ? header.sh_addr : 0;
+}
+
+/* Why the kernel could not raise the semaphore at this address (uprobe_register() in
+ * kernel/events/uprobes.c takes even addresses alone, of private writable data); NULL: it can. */
+static const char *semaphore_obstacle(const struct elf_file *file, uint64_t address)
+{
+    if (address % 2 != 0)
+        return "its semaphore has an odd address";
+    return elf_file_is_writable(file, address, 2) ? NULL : "its semaphore lies in no writable data";
 }
 
 /* The string at *text, which must end before `end`; steps behind it. NULL if it does not end. */
@@ -87,6 +84,8 @@ static int take_note(struct elf_file *file, uint64_t base, const char *provider,
         probes->damaged++;
         return 0;
     }
+    if (addresses[2])
+        probe.obstacle = semaphore_obstacle(file, addresses[2] + moved);
     probe.name = strdup(name);
     probe.arguments = strdup(arguments);
     return add_probe(probes, probe);
@@ -95,7 +94,7 @@ static int take_note(struct elf_file *file, uint64_t base, const char *provider,
 static int take_section(struct elf_file *file, Elf_Scn *section, uint64_t base,
                         const char *provider, struct usdt_probes *probes)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *data = elf_file_notes(file, section);
     if (!data || !data->d_buf)
         return 0;
     size_t offset = 0, next, name_offset, text_offset;
@@ -129,7 +128,7 @@ int usdt_read(struct elf_file *file, const char *provider, struct usdt_probes *p
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
             continue;
-        const char *name = elf_strptr(elf, names, header.sh_name);
+        const char *name = elf_file_string(file, names, header.sh_name);
         if (!name || strcmp(name, ".note.stapsdt") != 0)
             continue;
         int error = take_section(file, section, base, provider, probes);
