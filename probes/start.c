@@ -2,21 +2,24 @@
 #include <optrail/probe.h>
 
 #include "probe_slots.h"
+#include "provider_file.h"
 #include "provider_interface.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* How many directories above the program's own are searched for lib/optrail. */
 enum { LEVELS_ABOVE = 3 };
+
+static int is_connected;
 
 /* A provider stays for good once it is loaded: LTTng's threads and fork handlers run in it. */
 static bool connect_provider(const char *file)
@@ -35,20 +38,22 @@ static bool connect_provider(const char *file)
     return connect && connect(&request) == 0;
 }
 
-/* What we load becomes part of the daemon: only files of root or of the daemon's own user. */
-static bool is_trusted(const char *file)
+/* Takes over the open file. The loader would put something else in the place of a $. */
+static bool connect_if_whole(const char *path, int file)
 {
-    struct stat status;
-    return stat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_uid == 0 || status.st_uid == geteuid()) && !(status.st_mode & S_IWOTH);
+    if (file < 0)
+        return false;
+    bool is_whole = optrail_provider_is_whole(file) && !strchr(path, '$');
+    close(file);
+    return is_whole && connect_provider(path);
 }
 
 static bool connect_in(const char *directory, const char *below)
 {
     char file[PATH_MAX];
     int length = snprintf(file, sizeof(file), "%s/%s%s", directory, below, PROVIDER_FILE);
-    return length > 0 && (size_t)length < sizeof(file) && is_trusted(file) &&
-           connect_provider(file);
+    return length > 0 && (size_t)length < sizeof(file) &&
+           connect_if_whole(file, optrail_provider_open_trusted(file));
 }
 
 static bool cut_last_name(char *path)
@@ -77,18 +82,46 @@ static bool connect_near_program(void)
     return false;
 }
 
+/* The directories in which the loader would look for a library that this program or shared object
+ * needs (the loader's cache has only names that begin with "lib"). */
+static bool connect_on_search_path(void)
+{
+    Dl_info ours;
+    struct link_map *object = NULL;
+    Dl_serinfo size;
+    if (dladdr1(&is_connected, &ours, (void **)&object, RTLD_DL_LINKMAP) == 0 || !object ||
+        dlinfo(object, RTLD_DI_SERINFOSIZE, &size) != 0)
+        return false;
+    Dl_serinfo *path = calloc(1, size.dls_size);
+    if (!path)
+        return false;
+    path->dls_size = size.dls_size;
+    path->dls_cnt = size.dls_cnt;
+    bool is_found = false;
+    if (dlinfo(object, RTLD_DI_SERINFO, path) == 0) {
+        for (unsigned i = 0; i < path->dls_cnt && !is_found; i++) {
+            char directory[PATH_MAX];
+            is_found =
+                realpath(path->dls_serpath[i].dls_name, directory) && connect_in(directory, "");
+        }
+    }
+    free(path);
+    return is_found;
+}
+
 static bool find_provider(void)
 {
     /* nothing from the environment for a program that runs with another's rights */
     const char *wanted = secure_getenv("OPTRAIL_PROVIDER");
     if (wanted && strcmp(wanted, "off") == 0)
         return false;
-    if (wanted && *wanted)
-        return connect_provider(wanted);
-    return connect_near_program() || connect_provider(PROVIDER_FILE);
+    if (wanted && *wanted) {
+        /* the loader would take a name without a slash for another file than we do */
+        char file[PATH_MAX];
+        return realpath(wanted, file) && connect_if_whole(file, optrail_provider_open(file));
+    }
+    return connect_near_program() || connect_on_search_path();
 }
-
-static int is_connected;
 
 static void start_once(void)
 {

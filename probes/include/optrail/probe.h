@@ -60,8 +60,14 @@ struct optrail_lttng_slot {
 
 /* Loads the LTTng provider, optrail-provider.so: the file that $OPTRAIL_PROVIDER names, else the
  * one beside the program, else lib/optrail/ under one of the three directories above its own (so
- * ../lib/optrail of an installed program, and a build tree), else by the loader's search path.
- * OPTRAIL_PROVIDER=off loads none. A file that another user could have put there is not loaded.
+ * ../lib/optrail of an installed program, and a build tree), else in the loader's search path.
+ * OPTRAIL_PROVIDER=off loads none.
+ *
+ * A file that another user could have put there is not loaded: it and each directory above it, up
+ * to the root, must belong to root or to the effective user and be writable by nobody else. So
+ * nothing is found below /tmp, nor in a group-writable build tree; $OPTRAIL_PROVIDER, which who
+ * starts the program answers for, may name a file there. Nor is a file loaded that is no regular
+ * one, or was cut short.
  *
  * Call it in main, after the daemon has forked into the background (LTTng's two threads do not
  * survive a fork) and before it starts threads; calling it again does nothing. With an LTTng
