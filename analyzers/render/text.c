@@ -349,7 +349,7 @@ static void text_report(const struct report *report, int width, FILE *out)
     verdicts(report, width, out);
     for (size_t i = 0; i < report->op_count; i++)
         text_op(out, report, &report->ops[i], width);
-    text_exemplars(out, report);
+    text_exemplars(out, report, width);
     clients(report, out);
     peers(report, out);
     losses(report, width, out);

@@ -10,6 +10,8 @@
 /* The slowest ops, one line each: how long, whose, and where most of the time went. */
 #define SHOWN_OPS    3
 #define SHOWN_STAGES 3
+/* where the stages stand in the line */
+#define STAGES_COLUMN 50
 
 /* Adds the largest stage that is smaller than `below` to the text; returns its time, 0: none. */
 static uint64_t add_stage(const struct report_exemplar *exemplar, uint64_t below, char *text,
@@ -34,7 +36,7 @@ static uint64_t add_stage(const struct report_exemplar *exemplar, uint64_t below
     return most;
 }
 
-static void exemplar_line(const struct report_exemplar *exemplar, FILE *out)
+static void exemplar_line(const struct report_exemplar *exemplar, int width, FILE *out)
 {
     char type[64], who[64] = "", number[24], stages[256] = "";
     uint64_t below = UINT64_MAX;
@@ -43,17 +45,26 @@ static void exemplar_line(const struct report_exemplar *exemplar, FILE *out)
     if (exemplar->client)
         snprintf(who, sizeof(who), "client %" PRIu64 " tid %" PRIu64, exemplar->client,
                  exemplar->tid);
-    for (int i = 0; i < SHOWN_STAGES && below > 0; i++)
+    for (int i = 0; i < SHOWN_STAGES && below > 0; i++) {
+        size_t fits = strlen(stages);
         below = add_stage(exemplar, below, stages, sizeof(stages));
-    fprintf(out, "  %-12.20s %9s   %-24s %s\n", type,
-            unit_duration(exemplar->latency_ns, number, sizeof(number)), who, stages);
+        if (i > 0 && STAGES_COLUMN + text_columns(stages) > (size_t)width)
+            stages[fits] = '\0';
+    }
+    unit_duration(exemplar->latency_ns, number, sizeof(number));
+    fputs("  ", out);
+    text_cell(out, type, text_columns(type), 12, 0);
+    text_cell(out, number, text_columns(number), 10, 1);
+    fputs("   ", out);
+    text_cell(out, who, text_columns(who), 22, 0);
+    fprintf(out, " %s\n", stages);
 }
 
-void text_exemplars(FILE *out, const struct report *report)
+void text_exemplars(FILE *out, const struct report *report, int width)
 {
     if (report->exemplar_count == 0)
         return;
     fputs("\nslowest\n", out);
     for (size_t i = 0; i < report->exemplar_count && i < SHOWN_OPS; i++)
-        exemplar_line(&report->exemplars[i], out);
+        exemplar_line(&report->exemplars[i], width, out);
 }

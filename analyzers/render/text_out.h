@@ -31,6 +31,6 @@ size_t text_columns(const char *text);
 void text_op(FILE *out, const struct report *report, const struct report_op *op, int width);
 
 /* The slowest ops. */
-void text_exemplars(FILE *out, const struct report *report);
+void text_exemplars(FILE *out, const struct report *report, int width);
 
 #endif
