@@ -52,9 +52,9 @@ int analysis_snapshot(struct analysis *analysis, enum analysis_span span, double
 /* The latency of the slowest op that finished since the last call; 0: none did. */
 uint64_t analysis_slowest_ns(struct analysis *analysis);
 
-/* What the kernel has folded by itself, in place of events: sums of the whole run so far, of several
- * processes one after the other. `events`: how many they are of. `first`: what was taken before is
- * thrown away. */
+/* What the kernel has folded by itself, in place of events: sums of the whole run so far, of
+ * several processes one after the other. `events`: how many they are of. `first`: what was taken
+ * before is thrown away. */
 int analysis_take_sums(struct analysis *analysis, const struct fold_sums *sums, uint64_t events,
                        bool first);
 
