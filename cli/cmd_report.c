@@ -118,12 +118,13 @@ static int analyse(char **traces, int count, struct analysis *analysis,
         reader_run_traces((const char *const *)traces, (size_t)count, &consumer, stop, &counts);
     int result;
 
+    supervision->past_the_data = 1;
     if (supervision->terminal) {
         fputs("\r                              \r", supervision->terminal);
         fflush(supervision->terminal);
     }
     if (read == 0 && *supervision->damage) {
-        read = err_set(EIO, "%s: %s", traces[0], supervision->damage);
+        read = err_set(EIO, "%s", supervision->damage);
         counts.damaged++;
     }
     if (read < 0 && (counts.damaged == 0 || counts.events == 0))
@@ -181,7 +182,9 @@ static int run(int argc, char **argv)
 
     if (result < 0)
         return result;
-    result = supervise(work, &arguments);
+    const struct supervisor_options supervisor_options = {
+        .data_name = argc == 1 ? argv[0] : "one of the traces"};
+    result = supervise(work, &arguments, &supervisor_options);
     /* wrong use was ruled out before: from here on it is the data */
     return result == -EINVAL ? -EBADMSG : result;
 }

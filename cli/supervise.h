@@ -13,20 +13,30 @@
  */
 struct supervision {
     /* The work counts here, in memory shared with the parent. */
-    volatile uint64_t events; /* events that were delivered */
-    volatile uint64_t beats;  /* any sign of getting on */
+    volatile uint64_t events;   /* events that were delivered */
+    volatile uint64_t beats;    /* any sign of getting on */
+    volatile int past_the_data; /* the reading is over: from here on nobody watches for loops */
 
     uint64_t limit;   /* stop behind so many events; UINT64_MAX: no limit */
-    char damage[256]; /* why there is a limit; "" if there is none */
+    char damage[768]; /* why there is a limit, with the data's name; "" if there is none */
     FILE *terminal;   /* where progress may be shown: standard error, if it is a terminal; else
                          NULL */
     int result;       /* of the work */
     char message[1024];
 };
 
+struct supervisor_options {
+    const char *data_name; /* for messages; weak; NULL: "the data" */
+    double stuck_seconds;  /* so much CPU time without a beat is a loop; 0: the default */
+    uint64_t data_bytes;   /* the most memory that the child may ask for; 0: the default */
+};
+
 /* Runs the work in a child, which writes its output itself; returns its result, with its message.
- * Signals that end a process reach the child. -EIO with the message when the data brings the child
- * down and nothing before the place could be read. */
-int supervise(int (*work)(void *context, struct supervision *supervision), void *context);
+ * The child's temporary files (TMPDIR) lie in a directory that is removed however it ends.
+ * The first SIGINT, SIGTERM or SIGHUP reaches the child, which then has 2 s of CPU time to go on;
+ * the second ends the child and this process. `options` may be NULL. -EIO with the message when the
+ * data brings the child down and nothing before the place could be read. */
+int supervise(int (*work)(void *context, struct supervision *supervision), void *context,
+              const struct supervisor_options *options);
 
 #endif

@@ -27,7 +27,8 @@ struct input {
     uint64_t time; /* ns, of the message at `next`: valid while it waits in the heap */
     uint64_t last; /* ns, of the last event delivered from it; 0: none */
     bool known_damaged;
-    size_t number; /* in the order of adding: decides between equal times */
+    char trouble[256]; /* babeltrace2's error that came with a batch of messages; "": none */
+    size_t number;     /* in the order of adding: decides between equal times */
     struct decoder_packet packet;
 };
 
@@ -349,14 +350,25 @@ static bool handle(struct event_pump *pump, struct input *input, const bt_messag
 
 enum feeding { FED, EMPTY, LATER, FAILED };
 
-/* The iterator gives no more. An END may have an error with it as well: source.ctf.fs of
- * babeltrace2 2.0.4 ends so when a file ends within an event. */
+/* Takes the error of the input's iterator, which must not meet the next call of another's. The
+ * first one tells most. */
+static void take_error(struct input *input)
+{
+    char why[sizeof(input->trouble)];
+
+    bt_error_take(why, sizeof(why));
+    if (!input->trouble[0])
+        snprintf(input->trouble, sizeof(input->trouble), "%s", why);
+}
+
+/* The iterator gives no more. An END may have an error with it as well, and so may the messages
+ * before it: source.ctf.fs of babeltrace2 2.0.4 ends so when a file ends within an event. */
 static enum feeding end_input(struct event_pump *pump, struct input *input,
                               bt_message_iterator_next_status status)
 {
-    char why[256], text[300];
+    const char *why = input->trouble;
+    char text[300];
 
-    bt_error_take(why, sizeof(why));
     if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR) {
         pump->result = err_no_memory();
         return FAILED;
@@ -389,6 +401,7 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
             ++*pump->consumer->beats;
         bt_message_iterator_next_status status =
             bt_message_iterator_next(input->iterator, &input->messages, &input->count);
+        take_error(input);
         if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
             continue;
         input->count = 0;

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #define MAGIC 0xc1fc1fc1u
+/* No writer makes such packets: what stands there is no size, but a time or a part of an event. */
+#define LARGEST_PACKET (1ull << 32)
 
 /* Where a writer puts what is needed here, in bytes from the packet's beginning. CTF leaves that to
  * the metadata; these two never differ in practice (seen with LTTng-UST 2.13, babeltrace2 2.0.4).
@@ -16,7 +18,7 @@ struct layout {
     uint64_t header; /* bytes up to the last of the fields above */
 };
 
-static const struct layout layouts[] = {
+static const struct layout layouts[PACKET_LAYOUTS] = {
     /* magic, uuid, stream id (32), instance id (64); begin, end, content size, packet size */
     {.packet_size = 56, .content_size = 48, .header = 64},
     /* magic, uuid, stream id (64), instance id (64); packet size, content size */
@@ -39,7 +41,7 @@ static bool packet_at(int file, uint64_t offset, const struct layout *layout, ui
         !read_at(file, offset + layout->content_size, &content_bits, sizeof(content_bits)))
         return false;
     *bytes = packet_bits / 8;
-    return packet_bits % 8 == 0 && content_bits <= packet_bits &&
+    return packet_bits % 8 == 0 && *bytes <= LARGEST_PACKET && content_bits <= packet_bits &&
            content_bits / 8 >= layout->header;
 }
 
@@ -77,15 +79,25 @@ static void walk_with(int file, uint64_t size, const struct layout *layout,
     }
 }
 
-void packet_walk(int file, uint64_t size, struct packet_walk *walk)
+/* How far a walk leads; where two end at the same place, the one that knows what is there comes
+ * first: a packet that is left open must be found before babeltrace2 is tried. */
+static bool leads_further(const struct packet_walk *one, const struct packet_walk *other)
 {
-    memset(walk, 0, sizeof(*walk));
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-        struct packet_walk other;
-        walk_with(file, size, &layouts[i], &other);
-        /* the layout that leads further is the file's */
-        if (other.whole > walk->whole ||
-            (other.whole == walk->whole && (other.cut || other.open) && !walk->cut && !walk->open))
-            *walk = other;
+    if (one->whole != other->whole)
+        return one->whole > other->whole;
+    if (one->open != other->open)
+        return one->open;
+    return one->cut && !other->cut;
+}
+
+void packet_walks(int file, uint64_t size, struct packet_walk walks[PACKET_LAYOUTS])
+{
+    for (size_t i = 0; i < PACKET_LAYOUTS; i++) {
+        struct packet_walk walk;
+        size_t at = i;
+        walk_with(file, size, &layouts[i], &walk);
+        for (; at > 0 && leads_further(&walk, &walks[at - 1]); at--)
+            walks[at] = walks[at - 1];
+        walks[at] = walk;
     }
 }

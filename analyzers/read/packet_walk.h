@@ -15,12 +15,15 @@ struct packet_walk {
     uint64_t size_offset; /* where the cut packet's size and content size stand, from the file's
                              beginning; both are in bits */
     uint64_t content_offset;
-    uint64_t packet_bytes; /* what it should have */
 };
 
-/* Walks over the packets of the open file of `size` bytes. Knows the packet layouts of LTTng-UST
- * and of babeltrace2's sink.ctf.fs, in this machine's byte order; of any other file nothing is
- * sound. Does not move the file's position. */
-void packet_walk(int file, uint64_t size, struct packet_walk *walk);
+enum { PACKET_LAYOUTS = 2 };
+
+/* Walks over the packets of the open file of `size` bytes, once with each of the packet layouts
+ * that are known: those of LTTng-UST and of babeltrace2's sink.ctf.fs, in this machine's byte
+ * order. Puts those walks first that lead further. They can lead equally far, which is nowhere, in
+ * a file with a single packet: then only babeltrace2, which knows the metadata, can tell which
+ * mended copy is sound. Does not move the file's position. */
+void packet_walks(int file, uint64_t size, struct packet_walk walks[PACKET_LAYOUTS]);
 
 #endif

@@ -201,6 +201,8 @@ int reader_run_traces(const char *const *directories, size_t count,
     for (size_t i = 0; result == 0 && i < traces.count; i++) {
         const bt_component_source *component;
         size_t damaged = event_pump_counts(reader.pump)->damaged;
+        if (consumer->beats)
+            ++*consumer->beats;
         result = trace_source_add(&source, reader.graph, traces.directories[i], note_damage,
                                   reader.pump, &component);
         damaged = event_pump_counts(reader.pump)->damaged - damaged;

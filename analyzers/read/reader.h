@@ -22,8 +22,8 @@ struct event_consumer {
     int (*event)(void *context, const struct optrail_event *event);
     /* The tracer says that it discarded `count` events (0: unknown number) in [begin, end] ns. */
     int (*lost)(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns);
-    /* Goes up with every batch of messages, of whatever kind; NULL: not wanted. For watching over a
-     * reading that may hang. Weak. */
+    /* Goes up with every trace that is opened and every batch of messages, of whatever kind; NULL:
+     * not wanted. For watching over a reading that may hang. Weak. */
     volatile uint64_t *beats;
 };
 

@@ -116,15 +116,15 @@ static bool is_stream(int directory, const char *name)
 
 static bool is_open(int directory, const char *name)
 {
-    struct packet_walk walk = {0};
+    struct packet_walk walks[PACKET_LAYOUTS] = {0};
     struct stat status;
     int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
 
     if (file >= 0 && fstat(file, &status) == 0)
-        packet_walk(file, (uint64_t)status.st_size, &walk);
+        packet_walks(file, (uint64_t)status.st_size, walks);
     if (file >= 0)
         close(file);
-    return walk.open;
+    return walks[0].open;
 }
 
 bool salvage_is_needed(const char *directory)
@@ -140,53 +140,9 @@ bool salvage_is_needed(const char *directory)
     return needed;
 }
 
-/* The copy of what is sound of the file that is open as `from`. 1: there is one, 0: nothing is. */
-static int copy_sound_part(const struct pair *pair, const char *name, int from)
-{
-    struct stat status;
-    struct packet_walk walk;
-    char path[PATH_MAX];
-    int to, result;
-
-    if (fstat(from, &status) < 0)
-        return err_set(errno, "%s/%s: %s", pair->name, name, strerror(errno));
-    uint64_t size = (uint64_t)status.st_size;
-    packet_walk(from, size, &walk);
-    if (walk.open) {
-        size = end_of_content(from, walk.whole, size);
-        walk.cut = true;
-    }
-    /* a packet that is cut before its events begin holds nothing; 256 bytes are more than any
-     * header here has */
-    walk.cut = walk.cut && size - walk.whole > 256;
-    if (walk.whole == 0 && !walk.cut) {
-        tell(pair->salvage, "%s/%s: is no CTF stream, or is cut off in its first packet: left out",
-             pair->name, name);
-        return 0;
-    }
-    if (!join(path, pair->stand_in, name))
-        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
-    to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (to < 0)
-        return err_set(errno, "%s: cannot be made: %s", path, strerror(errno));
-    result = copy(from, to, walk.cut ? size : walk.whole);
-    if (result == 0 && walk.cut)
-        result = mend(to, &walk, size);
-    close(to);
-    if (result < 0)
-        return err_set(-result,
-                       "%s/%s: is damaged, and there is no room in %s to copy its sound part: %s: "
-                       "set TMPDIR",
-                       pair->name, name, pair->stand_in, strerror(-result));
-    tell(pair->salvage,
-         walk.cut ? "%s/%s: is cut off at byte %" PRIu64 ": read up to there"
-                  : "%s/%s: is damaged at byte %" PRIu64 ": read up to there",
-         pair->name, name, walk.cut ? size : walk.whole);
-    return 1;
-}
-
-/* Whether babeltrace2 opens a trace that has this file alone. */
-static int opens_alone(const struct pair *pair, const char *name, bool *opens)
+/* Whether babeltrace2 opens a trace that has this file of `directory` alone. */
+static int opens_alone(const struct pair *pair, const char *directory, const char *name,
+                       bool *opens)
 {
     char path[PATH_MAX], *alone = NULL;
     struct pair one = *pair;
@@ -199,6 +155,7 @@ static int opens_alone(const struct pair *pair, const char *name, bool *opens)
         result = err_set(errno, "%s: cannot be made: %s", alone, strerror(errno));
     else
         result = link_file(&one, "metadata");
+    one.trace = directory;
     if (result == 0 && name)
         result = link_file(&one, name);
     if (result == 0)
@@ -212,6 +169,76 @@ static int opens_alone(const struct pair *pair, const char *name, bool *opens)
     return result;
 }
 
+/* Makes the copy of what is sound by this walk of the file that is open as `from`, which is
+ * `end` bytes. 0: done, *opens tells whether babeltrace2 takes it; then it stays. */
+static int copy_by(const struct pair *pair, const char *name, int from,
+                   const struct packet_walk *walk, uint64_t end, bool *opens)
+{
+    char path[PATH_MAX];
+    int to, result;
+
+    if (!join(path, pair->stand_in, name))
+        return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
+    to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (to < 0)
+        return err_set(errno, "%s: cannot be made: %s", path, strerror(errno));
+    *opens = false;
+    result = copy(from, to, end);
+    if (result == 0 && end > walk->whole)
+        result = mend(to, walk, end);
+    close(to);
+    if (result < 0)
+        result = err_set(-result,
+                         "%s/%s: is damaged, and there is no room in %s to copy its sound part: "
+                         "%s: set TMPDIR",
+                         pair->name, name, pair->stand_in, strerror(-result));
+    else
+        result = opens_alone(pair, pair->stand_in, name, opens);
+    if (!*opens)
+        unlink(path);
+    return result;
+}
+
+/* How much of a file of `size` bytes can be read by this walk: its whole packets, and of the one
+ * behind them what there is. */
+static uint64_t sound_part(int file, const struct packet_walk *walk, uint64_t size)
+{
+    if (walk->open)
+        size = end_of_content(file, walk->whole, size);
+    /* a packet that is cut before its events begin holds nothing; 256 bytes are more than any
+     * header here has */
+    return (walk->open || walk->cut) && size - walk->whole > 256 ? size : walk->whole;
+}
+
+/* The copy of what is sound of the file that is open as `from`, by the layout that fits the
+ * metadata. */
+static int copy_sound_part(const struct pair *pair, const char *name, int from)
+{
+    struct stat status;
+    struct packet_walk walks[PACKET_LAYOUTS];
+
+    if (fstat(from, &status) < 0)
+        return err_set(errno, "%s/%s: %s", pair->name, name, strerror(errno));
+    packet_walks(from, (uint64_t)status.st_size, walks);
+    for (size_t i = 0; i < PACKET_LAYOUTS; i++) {
+        uint64_t end = sound_part(from, &walks[i], (uint64_t)status.st_size);
+        bool opens = false;
+        int result = end == 0 ? 0 : copy_by(pair, name, from, &walks[i], end, &opens);
+        if (result < 0)
+            return result;
+        if (!opens)
+            continue;
+        tell(pair->salvage,
+             end > walks[i].whole ? "%s/%s: is cut off at byte %" PRIu64 ": read up to there"
+                                  : "%s/%s: is damaged at byte %" PRIu64 ": read up to there",
+             pair->name, name, end);
+        return 0;
+    }
+    tell(pair->salvage, "%s/%s: is no CTF stream, or is cut off in its first packet: left out",
+         pair->name, name);
+    return 0;
+}
+
 static int take_file(const struct pair *pair, const char *name)
 {
     char path[PATH_MAX];
@@ -221,7 +248,7 @@ static int take_file(const struct pair *pair, const char *name)
     if (!join(path, pair->trace, name))
         return err_set(ENAMETOOLONG, "%s/%s: the path is too long", pair->name, name);
     if (!is_open(AT_FDCWD, path))
-        result = opens_alone(pair, name, &opens);
+        result = opens_alone(pair, pair->trace, name, &opens);
     if (result < 0)
         return result;
     if (opens)
@@ -234,7 +261,7 @@ static int take_file(const struct pair *pair, const char *name)
     }
     result = copy_sound_part(pair, name, file);
     close(file);
-    return result < 0 ? result : 0;
+    return result;
 }
 
 /* Every file of the trace but the metadata. */
@@ -276,7 +303,7 @@ int salvage_trace(const struct salvage *salvage, const char *directory, char **s
     }
     pair.trace = trace;
     pair.stand_in = made;
-    result = opens_alone(&pair, NULL, &opens);
+    result = opens_alone(&pair, trace, NULL, &opens);
     if (result == 0 && !opens) {
         tell(salvage,
              "%s/metadata: is empty, cut off or no CTF metadata, and without it nothing in the "

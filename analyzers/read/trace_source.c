@@ -78,6 +78,7 @@ struct trial {
     struct trace_source *source;
     void (*damaged)(void *context, const char *text);
     void *context;
+    size_t told;
 };
 
 static bool trial_opens(void *context, const char *directory)
@@ -89,6 +90,7 @@ static void trial_damaged(void *context, const char *text)
 {
     struct trial *trial = context;
 
+    trial->told++;
     trial->damaged(trial->context, text);
 }
 
@@ -129,7 +131,8 @@ int trace_source_add(struct trace_source *source, bt_graph *graph, const char *d
             return result;
         if (!opens(source, stand_in, NULL, 0)) {
             snprintf(text, sizeof(text), "%s: cannot be read: %s", directory, why);
-            damaged(context, text);
+            if (trial.told == 0) /* else it is known which part of it cannot */
+                damaged(context, text);
             return 0;
         }
         readable = stand_in;
