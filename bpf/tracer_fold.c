@@ -46,8 +46,7 @@ void tracer_fold_prepare(struct tracer *tracer)
         struct fold_point point = {(uint16_t)point_rows[i].role, (uint16_t)point_rows[i].key};
         memcpy((void *)&skeleton->rodata->fold_points[i], &point, sizeof(point));
     }
-    bpf_program__set_autoload(skeleton->progs.fold_ripe, tables != NULL);
-    bpf_program__set_autoload(skeleton->progs.fold_end, tables != NULL);
+    bpf_program__set_autoload(skeleton->progs.fold_catch_up, tables != NULL);
     if (!tables)
         return;
     memcpy((void *)&skeleton->rodata->fold_settings, &tables->settings, sizeof(tables->settings));
@@ -271,12 +270,10 @@ int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
     struct tracer_fold_state *fold = tracer->fold;
     struct uprobe_bpf *skeleton = tracer->skeleton;
     int error = read_events(tracer, result);
-    if (!error && !tracer->attached && !fold->ended) {
-        skeleton->bss->fold_last_ns = result->last_ns;
-        error = run_program(skeleton->progs.fold_end);
-        fold->ended = !error;
-    } else if (!error && !fold->ended) {
-        error = run_program(skeleton->progs.fold_ripe);
+    if (!error && !fold->ended) {
+        skeleton->bss->fold_last_ns = tracer->attached ? 0 : result->last_ns;
+        error = run_program(skeleton->progs.fold_catch_up);
+        fold->ended = !error && !tracer->attached;
     }
     if (!error)
         error = tracer_fold_drain(tracer);
