@@ -12,6 +12,7 @@
 #include "load_options.h"
 #include "load_report.h"
 #include "load_worker.h"
+#include "standard_files.h"
 #include "workload.h"
 
 static struct load_shared shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -134,6 +135,7 @@ static int connect_and_run(const struct load_options *options)
 
 int main(int argc, char **argv)
 {
+    standard_files_open();
     struct load_options options;
     int parsed = load_options_parse(&options, argc, argv);
     if (parsed != 0)

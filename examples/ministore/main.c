@@ -14,6 +14,7 @@
 #include "inject.h"
 #include "messenger.h"
 #include "osd.h"
+#include "standard_files.h"
 
 /* The signals that main waits for; threads started after it inherit that they are blocked. */
 static sigset_t block_signals(void)
@@ -89,6 +90,7 @@ static int run(const struct daemon_options *options, const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
+    standard_files_open();
     struct daemon_options options;
     int parsed = daemon_options_parse(&options, argc, argv);
     if (parsed != 0)

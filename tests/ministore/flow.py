@@ -198,6 +198,33 @@ class Stop(ministore.Case):
         self.assertFalse(os.path.exists(path))
 
 
+class ClosedStandardFiles(ministore.Case):
+    def test_no_message_is_written_over_the_journal(self):
+        daemon = self.filestore("--sync", "none", closed=True)
+        for fd in range(3):
+            self.assertEqual(os.readlink(f"/proc/{daemon.process.pid}/fd/{fd}"), "/dev/null")
+        self.load(daemon, "write", "--ops", 500, "--record", self.record(), "--quiet")
+        for _ in range(20):  # each is worth a message
+            wire = self.wire(daemon)
+            wire.send(ministore.frame(PING, magic=1))
+            self.assertTrue(wire.is_closed())
+        daemon.kill()
+        daemon = self.filestore()
+        self.load(daemon, "check", "--record", self.record(), "--quiet")
+        self.assertEqual(daemon.stop()[0], 0)
+
+    def test_no_report_is_written_to_a_connection(self):
+        daemon = self.daemon("--store", "memstore")
+        done = subprocess.run(
+            [*ministore.CLOSED, os.path.join(PROGRAMS, "ministore-load"), "write", "--ops", "300",
+             "--threads", "4", "--port", str(daemon.port)], timeout=ministore.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0)
+        status, stats = daemon.stop()
+        self.assertEqual(status, 0)
+        self.assertEqual(stats["ops"]["write"], {"count": 300, "failed": 0})
+        self.assertEqual(daemon.messages(), "")
+
+
 class WrongUse(ministore.Case):
     def check_refused(self, program, arguments, status, words):
         result = subprocess.run([os.path.join(PROGRAMS, program), *arguments], text=True,

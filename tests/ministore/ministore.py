@@ -19,6 +19,8 @@ import zlib
 PROGRAMS = os.environ["MINISTORE_PROGRAMS"]  # the directory they are built in
 PATIENCE = 60  # seconds after which something that must happen has not happened
 
+CLOSED = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")  # runs what follows without standard files
+
 READ, WRITE, STAT, PING, REPLY = 1, 2, 3, 4, 0x8000
 FRAME = struct.Struct("<IHHQQQQIIIII")  # without its crc
 FRAME_SIZE = 64
@@ -44,22 +46,38 @@ def check_sanitizers(messages):
 
 
 class Daemon:
-    """A running ministore on a port of its own."""
+    """A running ministore on a port of its own. `closed`: without standard files, so its messages
+    are nowhere."""
 
-    def __init__(self, directory, *options, program="ministore", ready=True):
+    def __init__(self, directory, *options, program="ministore", ready=True, closed=False):
         self.directory = directory
         self.stats_file = os.path.join(directory, "stats.json")
         self.log_file = os.path.join(directory, "log")
         self.log = open(self.log_file, "ab")
         self.process = subprocess.Popen(
-            [os.path.join(PROGRAMS, program), "--stats", self.stats_file, *map(str, options)],
+            [*(CLOSED if closed else ()), os.path.join(PROGRAMS, program),
+             "--stats", self.stats_file, *map(str, options)],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.port = None
-        if ready:
+        if closed:
+            self.port = until(self.listening_port, "it listens")
+        elif ready:
             line = self.process.stdout.readline()
             if not line.startswith("listening on 127.0.0.1:"):
                 raise AssertionError(f"the daemon did not start: {self.wait()} {self.messages()}")
             self.port = int(line.rpartition(":")[2])
+
+    def listening_port(self):
+        """The kernel's word for it, 0 if there is none yet."""
+        names = []
+        with contextlib.suppress(OSError):  # a descriptor that was just closed
+            names = [os.readlink(fd) for fd in os.scandir(f"/proc/{self.process.pid}/fd")]
+        with open("/proc/net/tcp", encoding="ascii") as sockets:
+            for line in sockets:
+                _, local, _, state, *_, inode = line.split()[:10]
+                if state == "0A" and f"socket:[{inode}]" in names:
+                    return int(local.rpartition(":")[2], 16)
+        return 0
 
     def messages(self):
         with open(self.log_file, encoding="utf-8", errors="replace") as log:
