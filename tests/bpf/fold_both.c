@@ -2,7 +2,8 @@
 /* usage: fold_both PID STORE
  *
  * Traces the process until SIGINT, with the same hits folded in the kernel and handed up as events,
- * and prints the two reports as one JSON object: {"kernel": ..., "user": ...}. STORE: the path file
+ * and prints the two reports as one JSON object: {"kernel": ..., "user": ..., "moved": how many
+ * events came up so late that user space had to move them in time}. STORE: the path file
  * of a ceph-osd's store; "-": all paths. */
 #include <babeltrace2/babeltrace.h>
 #include <signal.h>
@@ -106,7 +107,7 @@ int main(int argc, char **argv)
     printf(",\"user\":");
     if (print_report(user, &counts) < 0)
         return fail();
-    printf("}\n");
+    printf(",\"moved\":%llu}\n", (unsigned long long)tracer_counts(tracer).late);
     tracer_close(tracer);
     probe_map_free(map);
     analysis_free(user);

@@ -4,7 +4,6 @@
 
 usage: fold_both.py FOLD_BOTH MINISTORE MINISTORE-LOAD
 """
-import json
 import signal
 import subprocess
 import sys
@@ -33,7 +32,7 @@ class Ministore:
         self.data.cleanup()
 
 
-def run(*options):
+def trace(*options):
     with Ministore(*options) as store:
         tracer = tracing.Tracer([FOLD_BOTH, str(store.process.pid), "-"], "ready")
         for kind in ("write", "mixed"):
@@ -41,10 +40,13 @@ def run(*options):
                             "--quiet"], check=True, stdout=subprocess.DEVNULL)
         status, output = tracer.finish()
         assert status == 0, status
-    report = json.loads(output)
-    ops = same_report.check(report)
-    print(f"{' '.join(options)}: {ops} ops, the same report")
-    return report["kernel"]
+    return output
+
+
+def run(*options):
+    report = same_report.run(lambda: trace(*options))
+    print(f"{' '.join(options)}: {report['counts']['ops']} ops, the same report")
+    return report
 
 
 tracing.need_tracing()
