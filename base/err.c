@@ -6,17 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "escape.h"
+
 #undef err_set
 #undef err_no_memory
 
 static __thread char message[1024];
 
-/* A message is one line, whatever a hostile file name or symbol brought along. */
+/* A message is one line, whatever a hostile file name or symbol brought along, and does nothing to
+ * the terminal. */
 static void one_line(void)
 {
+    char raw[sizeof(message)];
+
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = ' ';
+    memcpy(raw, message, sizeof(raw));
+    escape_for_terminal(raw, message, sizeof(message));
 }
 
 int err_set(int code, const char *format, ...)

@@ -19,7 +19,8 @@ int err_prefix(int result, const char *format, ...) __attribute__((format(printf
 /* err_set(ENOMEM, ...): nothing more can be said. */
 int err_no_memory(void) __attribute__((cold));
 
-/* The message of this thread; "" if none was set. Never NULL; one line. */
+/* The message of this thread; "" if none was set. Never NULL; one line, in which nothing can move a
+ * terminal's cursor (escape.h). */
 const char *err_message(void);
 
 #ifdef __clang_analyzer__

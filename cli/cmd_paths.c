@@ -4,25 +4,38 @@
 
 #include "command.h"
 #include "err.h"
+#include "escape.h"
 #include "path.h"
 
 static const struct option_row options[] = {{0}};
 
+enum { SHOWN = 512 };
+
+/* A name of a path file as it may be shown, in `out`; NULL is "". */
+static const char *shown(const char *name, char out[SHOWN])
+{
+    escape_for_terminal(name ? name : "", out, SHOWN);
+    return out;
+}
+
 static void print_path(const struct path *path)
 {
-    printf("%s: %s%s%s, %s\n", path->name, path->daemon ? path->daemon : "",
-           path->store && *path->store ? ", " : "", path->store ? path->store : "", path->file);
+    char name[SHOWN], daemon[SHOWN], store[SHOWN], file[SHOWN];
+
+    printf("%s: %s%s%s, %s\n", shown(path->name, name), shown(path->daemon, daemon),
+           path->store && *path->store ? ", " : "", shown(path->store, store),
+           shown(path->file, file));
     for (size_t i = 0; i < path->type_count; i++)
-        printf("%s %s%s", i ? "," : "  types", path->types[i].name,
+        printf("%s %s%s", i ? "," : "  types", shown(path->types[i].name, name),
                i + 1 == path->type_count ? "\n" : "");
     for (size_t i = 0; i < path->stage_count; i++) {
         const struct path_stage *stage = &path->stages[i];
-        printf("  %-24s %-9s %s .. %s", stage->name, stage_kind_names[stage->kind],
+        printf("  %-24s %-9s %s .. %s", shown(stage->name, name), stage_kind_names[stage->kind],
                point_rows[stage->from].name, point_rows[stage->to].name);
         if (stage->branch >= 0)
-            printf(", branch %s", path->branches[stage->branch]);
+            printf(", branch %s", shown(path->branches[stage->branch], name));
         if (stage->within >= 0)
-            printf(", within %s", path->stages[stage->within].name);
+            printf(", within %s", shown(path->stages[stage->within].name, name));
         putchar('\n');
     }
 }
@@ -30,13 +43,15 @@ static void print_path(const struct path *path)
 static int print_installed(void)
 {
     const char *directory = path_default_directory();
+    char name[SHOWN], daemon[SHOWN], store[SHOWN], file[SHOWN];
     struct path_set set = {0};
     int result = path_set_read(directory, &set);
 
     for (size_t i = 0; result == 0 && i < set.count; i++)
-        printf("%-24s %-12s %-12s %zu types, %zu stages  %s\n", set.paths[i]->name,
-               set.paths[i]->daemon, set.paths[i]->store, set.paths[i]->type_count,
-               set.paths[i]->stage_count, set.paths[i]->file);
+        printf("%-24s %-12s %-12s %zu types, %zu stages  %s\n", shown(set.paths[i]->name, name),
+               shown(set.paths[i]->daemon, daemon), shown(set.paths[i]->store, store),
+               set.paths[i]->type_count, set.paths[i]->stage_count,
+               shown(set.paths[i]->file, file));
     path_set_free(&set);
     return result;
 }

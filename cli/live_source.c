@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "escape.h"
 #include "target_options.h"
 
 int live_source_map(const struct target *target, struct probe_map **map, bool *exact)
@@ -34,7 +35,7 @@ static size_t left_out(const struct tracer_site *sites, size_t count, char *text
 void live_source_announce(const struct target *target, struct tracer *tracer, bool exact,
                           const struct probe_map *map)
 {
-    char name[256], missing[512];
+    char name[256], missing[512], shown[512];
     size_t places = 0;
     size_t count;
     const struct tracer_site *sites = tracer_sites(tracer, &count);
@@ -47,8 +48,11 @@ void live_source_announce(const struct target *target, struct tracer *tracer, bo
         fprintf(stderr, ", with the map of %s", map->version);
     if (map && !map->verified)
         fprintf(stderr, ", which was never tried on a program of that version");
-    if (out)
-        fprintf(stderr, "; left out: %s", missing);
+    if (out) {
+        /* names of the traced program's own points: nothing that a terminal would act upon */
+        escape_for_terminal(missing, shown, sizeof(shown));
+        fprintf(stderr, "; left out: %s", shown);
+    }
     fputc('\n', stderr);
 }
 

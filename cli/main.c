@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "err.h"
@@ -22,10 +24,10 @@ static int unknown_verb(const char *word)
     for (const struct command *const *command = commands; *command; command++)
         suggest_try(&suggestion, (*command)->name);
     if (suggestion.nearest)
-        fprintf(stderr, "optrail: there is no verb '%s': do you mean '%s'?\n", word,
-                suggestion.nearest);
+        err_set(EINVAL, "there is no verb '%s': do you mean '%s'?", word, suggestion.nearest);
     else
-        fprintf(stderr, "optrail: there is no verb '%s': `optrail --help` lists them\n", word);
+        err_set(EINVAL, "there is no verb '%s': `optrail --help` lists them", word);
+    complain(err_message());
     return EXIT_WRONG_USE;
 }
 
@@ -59,8 +61,19 @@ static int finish(int status)
     return status;
 }
 
+/* With one of 0 to 2 closed, a file that is opened later would get its number, and what is printed
+ * would end in that file. Opened for the other direction, so that using it is still an error. */
+static void occupy_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_files();
     if (argc < 2) {
         verbs_usage(stderr);
         return EXIT_WRONG_USE;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "escape.h"
 #include "path.h"
 
 static int check_traceable(const struct target *target)
@@ -77,7 +78,9 @@ static int choose_all(struct target **targets, size_t *count)
         if (strcmp(target->kind, "ceph-osd") != 0)
             continue;
         if (target->obstacle[0]) {
-            fprintf(stderr, "optrail: osd.%s (pid %d) is left out: %s\n", target->id, target->pid,
+            char name[96];
+            target_short_name(target, name, sizeof(name));
+            fprintf(stderr, "optrail: %s (pid %d) is left out: %s\n", name, target->pid,
                     target->obstacle);
             obstacle = target->obstacle;
             continue;
@@ -128,19 +131,25 @@ int target_options_choose(const struct target_options *options, struct target **
 
 void target_full_name(const struct target *target, char *name, size_t size)
 {
+    char raw[256];
+
     if (strcmp(target->kind, "ceph-osd") == 0)
-        snprintf(name, size, "osd.%s (%s %s%s%s, pid %d)", target->id, target->kind,
+        snprintf(raw, sizeof(raw), "osd.%s (%s %s%s%s, pid %d)", target->id, target->kind,
                  target->version, target->store[0] ? ", " : "", target->store, target->pid);
     else
-        snprintf(name, size, "%s (pid %d)", target->kind, target->pid);
+        snprintf(raw, sizeof(raw), "%s (pid %d)", target->kind, target->pid);
+    escape_for_terminal(raw, name, size);
 }
 
 void target_short_name(const struct target *target, char *name, size_t size)
 {
+    char raw[96];
+
     if (strcmp(target->kind, "ceph-osd") == 0 && target->id[0])
-        snprintf(name, size, "osd.%s", target->id);
+        snprintf(raw, sizeof(raw), "osd.%s", target->id);
     else
-        snprintf(name, size, "%s %d", target->kind, target->pid);
+        snprintf(raw, sizeof(raw), "%s %d", target->kind, target->pid);
+    escape_for_terminal(raw, name, size);
 }
 
 const char *target_path_file(const struct target *target, char *file, size_t size)

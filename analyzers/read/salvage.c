@@ -301,6 +301,12 @@ int salvage_trace(const struct salvage *salvage, const char *directory, char **s
         free(trace);
         return result;
     }
+    /* links in it lead to it: TMPDIR may be relative */
+    char *absolute = realpath(made, NULL);
+    if (absolute) {
+        free(made);
+        made = absolute;
+    }
     pair.trace = trace;
     pair.stand_in = made;
     result = opens_alone(&pair, trace, NULL, &opens);

@@ -25,6 +25,19 @@ static void a_message_is_one_line(void **state)
     assert_string_equal(err_message(), "a name with new line,  [31mcolour and  ");
 }
 
+static void a_message_does_nothing_to_the_terminal(void **state)
+{
+    (void)state;
+    /* CSI as one character, in UTF-8 and alone; a direction; and a letter that is none of these */
+    err_set(EINVAL, "\xc2\x9b"
+                    "31m \x9b"
+                    "2J \xe2\x80\xae \xc3\xa9");
+    assert_string_equal(err_message(), "\\xc2\\x9b31m \\x9b2J \\xe2\\x80\\xae \xc3\xa9");
+    err_prefix(-EINVAL, "\xc2\x9b");
+    assert_string_equal(err_message(),
+                        "\\xc2\\x9b: \\xc2\\x9b31m \\x9b2J \\xe2\\x80\\xae \xc3\xa9");
+}
+
 static void a_long_message_is_cut(void **state)
 {
     (void)state;
@@ -43,6 +56,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_has_a_number_and_a_sentence),
         cmocka_unit_test(a_message_is_one_line),
+        cmocka_unit_test(a_message_does_nothing_to_the_terminal),
         cmocka_unit_test(a_long_message_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

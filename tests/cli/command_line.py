@@ -117,6 +117,42 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nowhere.yaml", done.stderr)
 
+    def test_nothing_that_is_printed_does_something_to_the_terminal(self):
+        for hostile in ("rep\x1b[31mrt", "rep\u009b31mrt", "rep\u202ert", "rep\nrt"):
+            done = run(hostile)
+            self.assert_wrong_use(done, "there is no verb 'rep")
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertRegex(done.stderr[:-1], r"^[ -~]+$")
+
+    def test_path_files_are_printed_without_what_does_something_to_the_terminal(self):
+        manual = pathlib.Path(__file__).parents[2] / "docs" / "paths.md"
+        example = re.search(r"^```yaml\n(.*?)^```$", manual.read_text(), re.M | re.S).group(1)
+        hostile = re.sub(r"^(\w+): .*$", r'\1: "a\\e[31mb\\u009b2Jc\\u202e"', example, count=1,
+                         flags=re.M)
+        self.assertNotEqual(hostile, example)
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            file = pathlib.Path(directory) / "a\x1b[31m.yaml"
+            file.write_text(hostile)
+            done = run("paths", file)
+        # refused, or shown escaped: never raw
+        self.assertRegex(done.stdout + done.stderr, r"^[ -~\n]+$")
+        self.assertIn("[31m", done.stdout + done.stderr)
+
+    def test_a_closed_standard_file_is_no_other_file(self):
+        # of `paths`, the first file that is opened is the path file, for reading: without standard
+        # output its number would be that of standard output, and what is printed would be lost
+        for closed, status in ((">&-", 1), ("<&-", 0), ("<&- >&- 2>&-", 1), ("2>&-", 0)):
+            done = subprocess.run(["sh", "-c", f'exec "$0" points {closed}', OPTRAIL],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, (closed, done))
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            # a report's file is opened for writing, and must not get a message
+            file = pathlib.Path(directory) / "report"
+            done = subprocess.run(["sh", "-c", 'exec "$0" report -o "$1" /nowhere <&- >&- 2>&-',
+                                   OPTRAIL, file], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertFalse(file.exists())
+
     def test_manual_pages_have_what_the_help_has(self):
         for verb in verbs():
             page = (MAN / f"optrail-{verb}.1").read_text()
