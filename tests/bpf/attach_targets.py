@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -178,10 +179,10 @@ def child_named(parent, name):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/stat") as file:
-                    stat = file.read()
+                    line = file.read()
             except OSError:
                 continue
-            if f"({name})" in stat and below(int(pid), parent):
+            if f"({name})" in line and below(int(pid), parent):
                 return int(pid)
         return 0
     return tracing.wait_for(f"{name} below {parent}", look)
@@ -211,6 +212,9 @@ def case_container():
             os.makedirs(root + os.path.dirname(file), exist_ok=True)
             shutil.copy(file, root + file)
         shutil.copy(MINISTORE, f"{root}/ministore")
+        os.mkdir(f"{root}/dev")
+        os.mknod(f"{root}/dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        os.mkdir(f"{root}/proc")
         store = Ministore("/ministore", ["unshare", "-m", "-p", "-f", "--kill-child", "chroot",
                                          root], lambda pid: child_named(pid, "ministore"))
         with open(f"/proc/{store.pid}/status") as status:
@@ -224,7 +228,6 @@ def case_container():
 
         # and a tracer in namespaces of its own, whose /proc is that of its own processes
         store.kill()
-    script = f"mount -t proc proc /proc && {MINISTORE} --data $1 --store memstore --port $2"
     with tempfile.TemporaryDirectory(prefix="optrail-inner-") as data:
         port = free_port()
         inner = f"""mount -t proc proc /proc
@@ -236,7 +239,7 @@ def case_container():
             kill -INT $tracer; wait $tracer; kill $store; wait $store"""
         done = subprocess.run(["unshare", "-m", "-p", "-f", "--kill-child", "bash", "-c", inner],
                               capture_output=True, text=True, timeout=120)
-    assert script and done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     text = done.stdout[done.stdout.index("{"):]
     assert counts_of(json.JSONDecoder().raw_decode(text)[0]) == {"write": WRITES, "read": READS}
 
