@@ -117,10 +117,12 @@ class Traced(ministore.Case):
                           for row in run.report["peers"]],
                          [(number, ops, ops) for number in range(1, peers + 1)])
 
-    def check_growth(self, stage, point, where, size, **keywords):
-        """The stage's median grows by what was injected, and it comes first."""
+    def check_growth(self, stage, point, where, size, pause=None, **keywords):
+        """The stage's median grows by what was injected, and it comes first. `pause`: where the
+        healthy primary pauses as long, since an idle machine wakes up slowly: that is no growth."""
         for attempt in range(TRIES):
-            healthy = self.run_group(**keywords)
+            healthy = self.run_group(**keywords, **(
+                {"primary": ["--inject", f"{pause}={size}"]} if pause else {}))
             sick = dict(keywords)
             if where == "primary":
                 sick["primary"] = [*sick.get("primary", ()), "--inject", f"{point}={size}"]
@@ -149,6 +151,16 @@ class Traced(ministore.Case):
                 self.assertGreater(run.stage("journal.write")["beside_ns"],
                                    run.stage("journal.write")["total_ns"])
                 self.assertEqual(run.first("replica write"), "journal.write")
+
+    def test_a_slow_way_to_a_peer_is_on_the_path(self):
+        for size in ("1ms", "2ms"):
+            with self.subTest(size):
+                run = self.check_growth("replica.wait", "replica.send", "primary", size,
+                                        pause="osd.prepare")
+                self.check_whole(run, 150, 1)
+                injected = run.stats("primary")["inject"]["replica.send"]["total_ns"]
+                self.assertGreaterEqual(run.stage("replica.wait")["total_ns"], injected,
+                                        "all of it lies between the fork and the join")
 
     def test_one_slow_peer_of_two(self):
         run = self.check_growth("replica.wait", "journal.write", "peer1", "5ms", peers=[[], []])
