@@ -123,8 +123,9 @@ static int analyse(char **traces, int count, struct analysis *analysis,
         fputs("\r                              \r", supervision->terminal);
         fflush(supervision->terminal);
     }
-    if (read == 0 && *supervision->damage) {
-        read = err_set(EIO, "%s", supervision->damage);
+    if (*supervision->damage) {
+        read = read < 0 ? err_prefix(read, "%s; besides", supervision->damage)
+                        : err_set(EIO, "%s", supervision->damage);
         counts.damaged++;
     }
     if (read < 0 && (counts.damaged == 0 || counts.events == 0))

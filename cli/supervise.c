@@ -25,7 +25,7 @@
 
 /* So much CPU time without a sign of getting on is a loop. The largest sound step known is the
  * parsing of a trace's metadata, which takes milliseconds. */
-#define STUCK_SECONDS 10
+#define STUCK_SECONDS 8
 /* The same for somebody who has asked for the end already. */
 #define STUCK_SECONDS_AT_THE_END 2
 /* Far more than any sound trace takes; a damaged one that asks for more gets a failed allocation.

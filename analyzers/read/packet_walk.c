@@ -68,6 +68,9 @@ static void walk_with(int file, uint64_t size, const struct layout *layout,
             walk->cut = true;
             walk->size_offset = walk->whole + layout->packet_size;
             walk->content_offset = walk->whole + layout->content_size;
+            if (!read_at(file, walk->content_offset, &walk->content_bits,
+                         sizeof(walk->content_bits)))
+                walk->cut = false;
             return;
         }
         walk->whole += bytes;

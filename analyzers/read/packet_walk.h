@@ -15,6 +15,7 @@ struct packet_walk {
     uint64_t size_offset; /* where the cut packet's size and content size stand, from the file's
                              beginning; both are in bits */
     uint64_t content_offset;
+    uint64_t content_bits; /* of the cut packet, by its header; behind them is padding */
 };
 
 enum { PACKET_LAYOUTS = 2 };

@@ -77,13 +77,16 @@ static int copy(int from, int to, uint64_t size)
 }
 
 /* The packet that is cut off is said to be no longer than what there is of it: then its events can
- * be read up to the one that is cut itself, where reading fails. */
+ * be read up to the one that is cut itself, where reading fails. If it is cut within its padding,
+ * its content stays what it was: zeros read as events would be such of wrong times. */
 static int mend(int file, const struct packet_walk *walk, uint64_t size)
 {
     uint64_t bits = (size - walk->whole) * 8;
+    uint64_t content = walk->cut && walk->content_bits < bits ? walk->content_bits : bits;
 
     if (pwrite(file, &bits, sizeof(bits), (off_t)walk->size_offset) != (ssize_t)sizeof(bits) ||
-        pwrite(file, &bits, sizeof(bits), (off_t)walk->content_offset) != (ssize_t)sizeof(bits))
+        pwrite(file, &content, sizeof(content), (off_t)walk->content_offset) !=
+            (ssize_t)sizeof(content))
         return -errno;
     return 0;
 }

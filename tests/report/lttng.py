@@ -41,6 +41,20 @@ def main(optrail, with_session, emitter):
                    if path.is_file() and path.suffix != ".idx" and path.stat().st_size > 0]
         stream = max(streams, key=lambda path: path.read_bytes().rstrip(b"\0").__len__())
         content = len(stream.read_bytes().rstrip(b"\0"))
+
+        # cut within the padding behind the last packet's content: nothing is lost, and nothing that
+        # stands there is taken for an event
+        padding = stream.stat().st_size - content
+        assert padding > 600, padding
+        os.truncate(stream, content + padding // 2)
+        padded, done = report(optrail, trace)
+        assert done.returncode == 1, done
+        assert "is cut off at byte" in done.stderr, done.stderr
+        assert padded["counts"]["other"].pop("damaged_streams") == 1
+        assert whole["counts"]["other"].pop("damaged_streams") == 0
+        assert padded["counts"] == whole["counts"], (padded["counts"], whole["counts"])
+        assert padded["source"]["seconds"] == whole["source"]["seconds"], padded["source"]
+
         os.truncate(stream, content // 2)
         part, done = report(optrail, trace)
         assert done.returncode == 1, done
