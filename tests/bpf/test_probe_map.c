@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "elf_file.h"
 #include "err.h"
 #include "event.h"
 #include "probe_map.h"
@@ -145,6 +146,25 @@ static void test_expressions(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         if (probe_expression(wrong[i], &fetch, &registers) != -EINVAL)
             fail_msg("`%s` was taken for an expression", wrong[i]);
+}
+
+/* However deep an expression is nested, it is refused at the first load that is too much. */
+static void test_endless_expressions(void **state)
+{
+    (void)state;
+    const char *const pieces[] = {"*", "*(", "* ", "class("};
+    struct uprobe_fetch fetch;
+    unsigned registers = 0;
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        size_t length = strlen(pieces[i]), times = 5000000;
+        char *text = malloc(length * times + sizeof("rdi"));
+        assert_non_null(text);
+        for (size_t n = 0; n < times; n++)
+            memcpy(text + n * length, pieces[i], length);
+        memcpy(text + length * times, "rdi", sizeof("rdi"));
+        assert_int_equal(probe_expression(text, &fetch, &registers), -EINVAL);
+        free(text);
+    }
 }
 
 /* Levels, alternatives, classes, and fields that are known for one build only. */
@@ -294,6 +314,53 @@ static void test_a_map_is_found_by_version(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* By build-id, whatever the version; by version; else by the functions that this program has. */
+static void test_a_map_is_chosen_for_a_program(void **state)
+{
+    (void)state;
+    char folder[64], names[3][128], text[512], build_id[ELF_BUILD_ID_SIZE];
+    struct elf_file *elf;
+    struct probe_map *map;
+    bool exact;
+    snprintf(folder, sizeof(folder), "%s/d", directory);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(elf_file_open("/proc/self/exe", &elf), 0);
+    elf_file_build_id(elf, build_id);
+    elf_file_close(elf);
+    const char *const symbols[] = {"main", "ma*in", "no_such_function"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(names[i], sizeof(names[i]), "%s/%d.0.yaml", folder, i + 1);
+        snprintf(text, sizeof(text),
+                 "daemon: d\nversion: %d.0\nprobes: [{point: op.start, symbol: [x, \"%s\"], "
+                 "key: rdi, required: true}]\n",
+                 i + 1, symbols[i]);
+        write_file(names[i], text);
+    }
+    assert_int_equal(probe_map_choose(directory, "/proc/self/exe", "d", "3.0", &map, &exact), 0);
+    assert_string_equal(map->version, "3.0");
+    assert_true(exact);
+    probe_map_free(map);
+    assert_int_equal(probe_map_choose(directory, "/proc/self/exe", "d", "", &map, &exact), 0);
+    assert_string_equal(map->version, "2.0"); /* the newest whose functions are there */
+    assert_false(exact);
+    probe_map_free(map);
+    if (build_id[0]) {
+        snprintf(text, sizeof(text),
+                 "daemon: d\nversion: 1.0\nlayouts: [{build_id: %s, fields: {message.tid: 8}}]\n"
+                 "probes: [{point: op.start, symbol: main, key: rdi}]\n",
+                 build_id);
+        write_file(names[0], text);
+        assert_int_equal(probe_map_choose(directory, "/proc/self/exe", "d", "3.0", &map, &exact),
+                         0);
+        assert_string_equal(map->version, "1.0");
+        assert_true(exact);
+        probe_map_free(map);
+    }
+    for (int i = 0; i < 3; i++)
+        unlink(names[i]);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* Every map that we ship can be read, and says itself what its place says. */
 static void test_the_maps_that_we_ship(void **state)
 {
@@ -313,10 +380,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_map_is_read),
         cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_endless_expressions),
         cmocka_unit_test(test_what_a_build_changes),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_a_map_is_found_by_version),
+        cmocka_unit_test(test_a_map_is_chosen_for_a_program),
         cmocka_unit_test(test_the_maps_that_we_ship),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
