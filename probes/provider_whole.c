@@ -82,7 +82,8 @@ static const ElfW(Phdr) *
     return NULL;
 }
 
-/* Loaded segments come in the order of their addresses, and what else is in memory is in them. */
+/* Loaded segments come in the order of their addresses, and what else is in memory is in them; but
+ * not the zeros of thread-local data, nor the page's rest that some linkers count as read-only. */
 static bool check_segments(const struct image *image)
 {
     uint64_t loaded_end = 0;
@@ -98,7 +99,7 @@ static bool check_segments(const struct image *image)
                 segment->p_memsz > (uint64_t)PTRDIFF_MAX - segment->p_vaddr)
                 return false;
             loaded_end = segment->p_vaddr + segment->p_memsz;
-        } else if (segment->p_type != PT_TLS && /* its zeros are the next segment's place */
+        } else if (segment->p_type != PT_TLS && segment->p_type != PT_GNU_RELRO &&
                    !segment_of(image, segment->p_vaddr, segment->p_memsz, false)) {
             return false;
         }
@@ -151,7 +152,6 @@ static bool check_tables(const struct image *image)
         {DT_RELA, DT_RELASZ, 0, false},
         {DT_REL, DT_RELSZ, 0, false},
         {DT_JMPREL, DT_PLTRELSZ, 0, false},
-        {DT_PLTGOT, DT_NULL, sizeof(void *), false},
         {DT_VERSYM, DT_NULL, sizeof(ElfW(Half)), false},
         {DT_VERNEED, DT_NULL, sizeof(ElfW(Verneed)), false},
         {DT_VERDEF, DT_NULL, sizeof(ElfW(Verdef)), false},
