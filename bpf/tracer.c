@@ -30,10 +30,6 @@ static int attach(struct tracer *tracer)
                                        .all_processes = tracer->trial.all_processes};
     if (tracer->trial.multi)
         programs.multi = tracer->skeleton->progs.uprobe_multi;
-    const char *nops = trial_prefers_nop5(&tracer->trial) ? ", on 5-byte nops" : ", on 1-byte nops";
-    snprintf(tracer->method, sizeof(tracer->method), "%s%s",
-             tracer->trial.multi ? "uprobe_multi links" : "a perf event a probe",
-             tracer->usdt.count ? nops : "");
     int file = tracer->program;
     pid_t pid = tracer->target.pid;
     size_t starts = tracer->start_count, others = tracer->place_count - starts;
@@ -94,11 +90,15 @@ int tracer_open(const struct target *target, const struct probe_map *map,
         error = tracer_feed_open(tracer);
     if (!error)
         error = attach(tracer);
-    if (error)
+    if (error) {
         tracer_close(tracer);
-    else
-        *result = tracer;
-    return error;
+        return error;
+    }
+    tracer->attached_ns = tracer_now_ns();
+    if (options->seconds > 0)
+        tracer->deadline_ns = tracer->attached_ns + (uint64_t)(options->seconds * 1e9);
+    *result = tracer;
+    return 0;
 }
 
 void tracer_close(struct tracer *tracer)
@@ -242,5 +242,5 @@ bool tracer_target_exited(const struct tracer *tracer)
 
 const char *tracer_method(const struct tracer *tracer)
 {
-    return tracer->method;
+    return tracer->trial.multi ? "eBPF" : "a perf event a probe";
 }

@@ -112,7 +112,8 @@ struct tracer_counts tracer_counts(struct tracer *tracer);
 /* Whether the target has exited. */
 bool tracer_target_exited(const struct tracer *tracer);
 
-/* How the sites are attached, in words: "uprobe_multi links, on 5-byte nops". Weak. */
+/* How the sites are attached, in words: "eBPF", or what is slower about it on an older kernel:
+ * "a perf event a probe". Static. */
 const char *tracer_method(const struct tracer *tracer);
 
 #endif

@@ -184,8 +184,6 @@ int tracer_feed_open(struct tracer *tracer)
     tracer->feed = (struct event_feed){.context = tracer, .next = feed_next, .lost = feed_lost};
     tracer->skeleton->bss->wall_offset_ns = wall_offset();
     tracer->drained_ns = clock_ns(CLOCK_MONOTONIC);
-    if (tracer->options.seconds > 0)
-        tracer->deadline_ns = tracer->drained_ns + (uint64_t)(tracer->options.seconds * 1e9);
     return 0;
 }
 

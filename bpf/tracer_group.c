@@ -22,6 +22,7 @@ struct member {
     struct tracer *tracer;       /* owned; stays when its process has ended, for its counters */
     struct tracer_counts before; /* of the tracers of former processes */
     bool refusal_told;
+    uint64_t begun_ns; /* when its first process was probed */
     size_t pid_count;
     uint32_t *pids; /* of all its processes; owned */
     struct optrail_event buffer[BUFFER];
@@ -44,6 +45,7 @@ struct tracer_group {
     struct tracer **tracers;  /* room for a list of them; owned */
     struct pollfd *processes; /* likewise */
     uint64_t begun_ns, deadline_ns, looked_ns;
+    uint64_t ended_ns; /* 0: not yet */
     bool ending, ended;
     struct duty_cycle duty;
     struct marker markers[4]; /* oldest first */
@@ -93,6 +95,8 @@ static int probe(struct tracer_group *group, struct member *member)
     }
     daemon_identity_free(&member->identity);
     member->identity = identity;
+    if (member->begun_ns == 0)
+        member->begun_ns = member->tracer->attached_ns;
     pids[member->pid_count++] = (uint32_t)member->shown.target.pid;
     member->shown.absent = false;
     member->refusal_told = false;
@@ -335,6 +339,7 @@ static void end_if_due(struct tracer_group *group)
     if (group->options.duty > 0 && group->duty.state == DUTY_DRAINING &&
         now < duty_cycle_due_ns(&group->duty) && !(stop && *stop > 1))
         return;
+    group->ended_ns = now; /* the way out takes a while */
     stop_all(group);
     group->ended = true;
 }
@@ -549,6 +554,17 @@ int tracer_group_find(const struct tracer_group *group, uint32_t pid)
             if (group->members[i].pids[j] == pid)
                 return (int)i;
     return -1;
+}
+
+void tracer_group_span(const struct tracer_group *group, size_t member, uint64_t *begin_ns,
+                       uint64_t *end_ns)
+{
+    const struct member *its = &group->members[member];
+    *begin_ns = its->begun_ns;
+    if (its->tracer->exited && its->tracer->cut_ns)
+        *end_ns = its->tracer->cut_ns;
+    else
+        *end_ns = group->ended_ns ?: tracer_now_ns();
 }
 
 struct tracer_group_slices tracer_group_slices(const struct tracer_group *group)

@@ -68,6 +68,11 @@ struct tracer_counts tracer_group_counts(struct tracer_group *group, size_t memb
 /* Which member the process is, or was; -1: none. */
 int tracer_group_find(const struct tracer_group *group, uint32_t pid);
 
+/* From when on the member was probed, until when: as of now while it goes on. Ends of a restarted
+ * daemon's processes lie in between. CLOCK_MONOTONIC. */
+void tracer_group_span(const struct tracer_group *group, size_t member, uint64_t *begin_ns,
+                       uint64_t *end_ns);
+
 /* What --duty came to; all 0 without. */
 struct tracer_group_slices tracer_group_slices(const struct tracer_group *group);
 

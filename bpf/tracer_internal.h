@@ -19,7 +19,6 @@ struct tracer {
     struct tracer_options options;
     struct uprobe_bpf *skeleton;
     struct trial trial;
-    char method[96];
 
     /* a site's index is its cookie and its row in the BPF maps */
     size_t site_count;
@@ -44,6 +43,7 @@ struct tracer {
     struct ring_buffer *ring;
     struct event_order order;
     uint64_t deadline_ns; /* 0: none */
+    uint64_t attached_ns; /* when the probes were in first */
     uint64_t cut_ns;      /* events after it are dropped: detaching takes a while, point by point */
     uint64_t starts_from_ns, starts_cut_ns; /* ops that begin outside of it are not told; 0: no
                                                such limit (tracer_resume, tracers_pause) */

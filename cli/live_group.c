@@ -436,6 +436,7 @@ static int report_each(struct live_group *group, const struct read_counts *count
     for (size_t i = 0; !error && i < group->count; i++) {
         struct one *one = &group->each[i];
         one->counts.tracer = counts->tracer;
+        tracer_group_span(group->tracers, i, &one->counts.begin_ns, &one->counts.end_ns);
         error = analysis_report(one->analysis, &one->counts, NULL, &ones[i]);
         if (!error)
             error = describe_one(group, i, ones[i]);
@@ -490,18 +491,35 @@ int live_group_snapshot(struct live_group *group, enum analysis_span span, doubl
     return error;
 }
 
+/* How long it was traced: not from the first event to the last, which says nothing of the time in
+ * which nothing happened. */
+static void set_span(struct live_group *group, struct read_counts *counts)
+{
+    counts->begin_ns = UINT64_MAX;
+    counts->end_ns = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        uint64_t begin_ns, end_ns;
+        tracer_group_span(group->tracers, i, &begin_ns, &end_ns);
+        if (begin_ns < counts->begin_ns)
+            counts->begin_ns = begin_ns;
+        if (end_ns > counts->end_ns)
+            counts->end_ns = end_ns;
+    }
+}
+
 int live_group_report(struct live_group *group, const struct read_counts *counts,
                       struct report **report)
 {
-    struct read_counts folded = {0};
+    struct read_counts whole = *counts;
     if (group->fold) {
-        int error = take_sums(group, &folded);
+        whole = (struct read_counts){0};
+        int error = take_sums(group, &whole);
         if (error)
             return error;
-        counts = &folded;
     }
+    set_span(group, &whole);
     if (group->each)
-        return report_several(group, counts, report);
-    int error = analysis_report(group->all, counts, NULL, report);
+        return report_several(group, &whole, report);
+    int error = analysis_report(group->all, &whole, NULL, report);
     return error ? error : describe_one(group, 0, *report);
 }

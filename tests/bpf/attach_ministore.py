@@ -6,10 +6,12 @@ usage: attach_ministore.py OPTRAIL MINISTORE TRACE_ONCE CASE
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import tracing
 
@@ -44,9 +46,13 @@ def attach(store, *options):
                           " probes by ")
 
 
+def counts_of(report):
+    return {op["type"]: op["count"] for op in report["ops"]}
+
+
 def check_report(text, writes=WRITES, reads=READS):
     report = json.loads(text)
-    counts = {op["type"]: op["count"] for op in report["ops"]}
+    counts = counts_of(report)
     assert counts == {"write": writes, "read": reads}, counts
     assert report["counts"]["lost_events"] == 0, report["counts"]
     assert report["counts"]["unmatched_events"] == 0, report["counts"]
@@ -84,11 +90,28 @@ def case_list():
 
 
 def case_duration():
-    """-d ends it by itself; nothing happened, and that is what it says."""
+    """-d ends it by itself; nothing happened, and that is what it says: no ops, in all that time."""
     store = Ministore()
-    tracer = attach(store, "-d", "0.3")
+    for options in ([], ["--fold", "user"]):
+        begun = time.monotonic()
+        tracer = attach(store, "-d", "0.3", *options)
+        status, output = tracer.finish(None)
+        lasted = time.monotonic() - begun
+        report = json.loads(output)
+        assert status == 0 and report["counts"]["events"] == 0, output
+        assert 0.3 <= report["source"]["seconds"] < lasted, (report["source"], lasted)
+        assert report["source"]["traced_seconds"] == report["source"]["seconds"], report["source"]
+    done = subprocess.run([OPTRAIL, "attach", "-p", str(store.pid), "-d", "0.3"], check=True,
+                          capture_output=True, text=True)
+    assert re.search(r"3\d\d(\.\d)? ms: no ops, 0 events lost", done.stdout) or \
+        re.search(r"\d s: no ops, 0 events lost", done.stdout), done.stdout
+    # ops that take a part of the time only: rates are over all of it
+    tracer = attach(store, "-d", "1.5")
+    store.work(10, 0)
     status, output = tracer.finish(None)
-    assert status == 0 and json.loads(output)["counts"]["events"] == 0, output
+    report = json.loads(output)
+    assert status == 0 and report["source"]["seconds"] >= 1.5, report["source"]
+    assert counts_of(report) == {"write": 10}, output
     store.stop()
 
 

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "err.h"
+#include "target_ceph.h"
 #include "usdt.h"
 
 static char sample_file[4096];
@@ -52,7 +54,7 @@ static void test_good_notes(void **state)
     struct usdt_probes probes;
     assert_int_equal(elf_file_open(sample_file, &file), 0);
     assert_int_equal(usdt_read(file, "optrail", &probes), 0);
-    assert_int_equal(probes.count, 2);
+    assert_int_equal(probes.count, 4);
     assert_string_equal(probes.probes[0].name, "op_start");
     assert_string_equal(probes.probes[0].arguments, "8@%rdi 8@%rsi 8@%rdx");
     unsigned char site[6];
@@ -64,6 +66,10 @@ static void test_good_notes(void **state)
     assert_memory_equal(semaphore, "\0\0", 2);
     assert_string_equal(probes.probes[1].name, "no_such_point");
     assert_int_equal(probes.probes[1].semaphore_offset, 0);
+    assert_null(probes.probes[0].obstacle);
+    assert_null(probes.probes[1].obstacle);
+    assert_non_null(strstr(probes.probes[2].obstacle, "odd address"));
+    assert_non_null(strstr(probes.probes[3].obstacle, "no writable data"));
     assert_int_equal(probes.damaged, 5);
     usdt_free(&probes);
 
@@ -156,6 +162,82 @@ static void test_random_damage(void **state)
     free(copy);
 }
 
+/* Headers that promise what the file has, but as a hole: 8 GiB that take no room on the disk. */
+#define HOLE (8ull << 30)
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+static void write_with_hole(const unsigned char *bytes)
+{
+    write_damaged(bytes, sample_size);
+    assert_int_equal(ftruncate(damaged_fd, (off_t)(sample_size + HOLE)), 0);
+}
+
+static void test_sparse_files(void **state)
+{
+    (void)state;
+    unsigned char *copy = malloc(sample_size);
+    assert_non_null(copy);
+    memcpy(copy, sample, sample_size);
+    Elf64_Ehdr *head = (Elf64_Ehdr *)copy;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(copy + head->e_shoff);
+    Elf64_Phdr *segments = (Elf64_Phdr *)(copy + head->e_phoff);
+    char version[32];
+    struct usdt_probes probes;
+    struct elf_file *file;
+    long before = peak_kib();
+
+    /* everything but the names of the sections, one after the other and then together */
+    for (int i = 1; i < head->e_shnum; i++) {
+        if (i == head->e_shstrndx)
+            continue;
+        sections[i].sh_offset = sample_size;
+        sections[i].sh_size = HOLE;
+    }
+    for (int i = 0; i < head->e_phnum; i++)
+        if (segments[i].p_type == PT_NOTE) {
+            segments[i].p_offset = sample_size;
+            segments[i].p_filesz = HOLE;
+        }
+    write_with_hole(copy);
+    read_damaged();
+    assert_int_equal(elf_file_open(damaged_file, &file), 0);
+    assert_int_equal(usdt_read(file, "optrail", &probes), 0);
+    assert_int_equal(probes.count, 0);
+    usdt_free(&probes);
+    char build_id[ELF_BUILD_ID_SIZE];
+    elf_file_build_id(file, build_id);
+    assert_string_equal(build_id, "");
+    target_ceph_version(file, version, sizeof(version));
+    assert_string_equal(version, "");
+    elf_file_close(file);
+
+    /* many tables, each as large as one may be */
+    for (int i = 1; i < head->e_shnum; i++)
+        if (i != head->e_shstrndx) {
+            sections[i].sh_type = SHT_SYMTAB;
+            sections[i].sh_entsize = sizeof(Elf64_Sym);
+            sections[i].sh_size = 64 << 20;
+        }
+    write_with_hole(copy);
+    read_damaged();
+    assert_true(peak_kib() - before < 512 << 10); /* without a limit: 64 MiB for each section */
+
+    /* more sections than the head can count */
+    memcpy(copy, sample, sample_size);
+    head->e_shnum = 0;
+    sections[0].sh_size = HOLE / sizeof(Elf64_Shdr);
+    write_with_hole(copy);
+    assert_int_equal(elf_file_open(damaged_file, &file), -EINVAL);
+    assert_non_null(strstr(err_message(), "does not count its headers"));
+    free(copy);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
@@ -164,7 +246,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_notes),         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_what_is_no_program), cmocka_unit_test(test_files_cut_off),
-        cmocka_unit_test(test_random_damage),
+        cmocka_unit_test(test_random_damage),      cmocka_unit_test(test_sparse_files),
     };
     return cmocka_run_group_tests(tests, read_sample, remove_sample);
 }

@@ -14,6 +14,7 @@
 
 __asm__(
     ".pushsection .text\n"
+    ".balign 2\n"
     "sample_site: nop\n"
     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
     "ret\n"
@@ -31,6 +32,11 @@ __asm__(
                                        "8@%rsi 8@%rdx\"\n")
         NOTE(ADDRESSES("sample_site",
                        "0") ".asciz \"optrail\"\n.asciz \"no_such_point\"\n.asciz \"8@%rax\"\n")
+    /* semaphores that the kernel cannot raise */
+    NOTE(ADDRESSES("sample_site",
+                   "sample_semaphore + 1") ".asciz \"optrail\"\n.asciz \"odd\"\n.asciz \"\"\n")
+        NOTE(ADDRESSES("sample_site",
+                       "sample_site") ".asciz \"optrail\"\n.asciz \"in_code\"\n.asciz \"\"\n")
     /* somebody else's */
     NOTE(ADDRESSES("sample_site", "0") ".asciz \"libc\"\n.asciz \"x\"\n.asciz \"\"\n")
     /* strings that do not end; a site that is no code; a semaphore that is nowhere; too short */
