@@ -200,7 +200,9 @@ class Damage(unittest.TestCase):
     def test_metadata_that_is_cut_off(self):
         trace = self.trace("t", 10)
         os.truncate(trace / "metadata", 3000)
-        self.assert_refused(self.report("t"), "t/metadata", "cut off")
+        # babeltrace2's parser forgets what it was at
+        self.assert_refused(self.report("t", env=self.without_leak_check()), "t/metadata",
+                            "cut off")
 
     def test_damage_in_the_middle_of_a_stream(self):
         # the event class of the 500th finish becomes one that does not exist
