@@ -33,28 +33,6 @@ static void show_progress(void *terminal, uint64_t events)
     fflush(terminal);
 }
 
-/* Between the reader and the analysis: counts for the supervisor, and ends where it says. */
-struct counted {
-    const struct event_consumer *consumer; /* weak */
-    struct supervision *supervision;       /* weak */
-};
-
-static int count_event(void *context, const struct optrail_event *event)
-{
-    struct counted *counted = context;
-
-    if (++counted->supervision->events >= counted->supervision->limit)
-        interrupt_request();
-    return counted->consumer->event(counted->consumer->context, event);
-}
-
-static int pass_lost(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns)
-{
-    struct counted *counted = context;
-
-    return counted->consumer->lost(counted->consumer->context, count, begin_ns, end_ns);
-}
-
 /* A trace without anything of ours is most likely recorded wrongly: say how it is done right. */
 static int nothing_found(const struct read_counts *counts, char **traces)
 {
@@ -91,7 +69,7 @@ static const char *recorded_path(char **traces, int count, struct supervision *s
 {
     volatile int stop = 0;
     const struct event_consumer first = {
-        .context = (void *)&stop, .event = stop_at_first, .beats = &supervision->beats};
+        .context = (void *)&stop, .event = stop_at_first, .watch = &supervision->watch};
     struct read_counts counts;
     struct target target = {0};
 
@@ -109,24 +87,18 @@ static int analyse(char **traces, int count, struct analysis *analysis,
                    struct supervision *supervision, struct report **report)
 {
     const volatile int *stop = interrupt_install();
-    struct counted counted = {analysis_consumer(analysis), supervision};
-    const struct event_consumer consumer = {
-        .context = &counted, .event = count_event, .lost = pass_lost, .beats = &supervision->beats};
+    struct event_consumer consumer = *analysis_consumer(analysis);
     struct read_counts counts;
     char damage[1024] = "";
-    int read =
-        reader_run_traces((const char *const *)traces, (size_t)count, &consumer, stop, &counts);
     int result;
 
+    consumer.watch = &supervision->watch;
+    int read =
+        reader_run_traces((const char *const *)traces, (size_t)count, &consumer, stop, &counts);
     supervision->past_the_data = 1;
     if (supervision->terminal) {
         fputs("\r                              \r", supervision->terminal);
         fflush(supervision->terminal);
-    }
-    if (*supervision->damage) {
-        read = read < 0 ? err_prefix(read, "%s; besides", supervision->damage)
-                        : err_set(EIO, "%s", supervision->damage);
-        counts.damaged++;
     }
     if (read < 0 && (counts.damaged == 0 || counts.events == 0))
         return read;

@@ -202,8 +202,8 @@ static enum end wait_for_child(const struct supervisor *supervisor, pid_t pid, i
         double allowed = supervisor->options.stuck_seconds;
         if (signal_count > 0 && allowed > STUCK_SECONDS_AT_THE_END)
             allowed = STUCK_SECONDS_AT_THE_END;
-        if (shared->beats != beats || shared->past_the_data) {
-            beats = shared->beats;
+        if (shared->watch.beats != beats || shared->past_the_data) {
+            beats = shared->watch.beats;
             moved_at = used;
         } else if (used - moved_at > allowed) {
             end = WAS_STUCK;
@@ -243,7 +243,7 @@ static int try_once(const struct supervisor *supervisor, char *why, size_t size)
     sigset_t mask;
     int status = 0;
 
-    shared->events = shared->beats = 0;
+    shared->watch.beats = shared->watch.call = 0;
     shared->past_the_data = 0;
     shared->message[0] = '\0';
     fflush(NULL); /* or the child would write what is buffered once more */
@@ -269,19 +269,31 @@ static void end_by_signal(int number)
     raise(number);
 }
 
+/* Notes the call that was the end. False: leaving out calls does not help. */
+static bool leave_out(struct read_watch *watch, const char *why)
+{
+    if (watch->call == 0 || watch->fatal_count == READ_FATAL_CALLS)
+        return false;
+    for (size_t i = 0; i < watch->fatal_count; i++)
+        if (watch->fatal[i].call == watch->call)
+            return false;
+    watch->fatal[watch->fatal_count].call = watch->call;
+    snprintf(watch->fatal[watch->fatal_count].why, sizeof(watch->fatal[0].why), "babeltrace2 %s",
+             why);
+    watch->fatal_count++;
+    return true;
+}
+
 static int run(const struct supervisor *supervisor)
 {
     struct supervision *shared = supervisor->shared;
-    char why[64] = "";
-    int end = try_once(supervisor, why, sizeof(why));
+    char why[40] = "";
+    int end;
 
-    if ((end == DIED || end == WAS_STUCK) && shared->events > 0 && !shared->past_the_data) {
-        shared->limit = shared->events;
-        snprintf(shared->damage, sizeof(shared->damage),
-                 "%.600s: is damaged: babeltrace2 %s on what follows event %" PRIu64,
-                 supervisor->options.data_name, why, shared->limit);
+    do
         end = try_once(supervisor, why, sizeof(why));
-    }
+    while ((end == DIED || end == WAS_STUCK) && !shared->past_the_data &&
+           leave_out(&shared->watch, why));
     if (end < 0)
         return end;
     if (end == CAME_TO_ITS_END)
@@ -291,8 +303,7 @@ static int run(const struct supervisor *supervisor)
         return err_set(EINTR, "interrupted");
     if (shared->past_the_data)
         return err_set(EFAULT, "the report's own process %s: this is an error of optrail's", why);
-    return err_set(EIO,
-                   "%.600s: is damaged: babeltrace2 %s on it, and nothing before that can be read",
+    return err_set(EIO, "%.600s: is damaged: babeltrace2 %s on it, and nothing of it can be read",
                    supervisor->options.data_name, why);
 }
 
@@ -313,7 +324,6 @@ int supervise(int (*work)(void *context, struct supervision *supervision), void 
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (supervisor.shared == MAP_FAILED)
         return err_no_memory();
-    supervisor.shared->limit = UINT64_MAX;
     signal_count = last_signal = 0;
     handle_signals(forward);
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, how a child ended cannot be known */

@@ -5,23 +5,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "reader.h"
+
 /*
  * Work on data that may bring down the library which reads it: babeltrace2 2.0.4 aborts, or never
  * comes back, on some damaged traces. The work runs in a child process. If that dies, or burns CPU
- * without getting anywhere, the work is done once more, and ends by itself just before the place:
- * so that what was sound before it is reported, and the rest is one line.
+ * without getting anywhere, the work is done once more, and leaves out the call that was the end of
+ * the first: so that the other streams are read whole, what was sound of this one is reported, and
+ * the rest is one line.
  */
 struct supervision {
-    /* The work counts here, in memory shared with the parent. */
-    volatile uint64_t events;   /* events that were delivered */
-    volatile uint64_t beats;    /* any sign of getting on */
+    struct read_watch watch;    /* the work counts here, in memory shared with the parent */
     volatile int past_the_data; /* the reading is over: from here on nobody watches for loops */
 
-    uint64_t limit;   /* stop behind so many events; UINT64_MAX: no limit */
-    char damage[768]; /* why there is a limit, with the data's name; "" if there is none */
-    FILE *terminal;   /* where progress may be shown: standard error, if it is a terminal; else
-                         NULL */
-    int result;       /* of the work */
+    FILE *terminal; /* where progress may be shown: standard error, if it is a terminal; else
+                       NULL */
+    int result;     /* of the work */
     char message[1024];
 };
 
@@ -35,7 +34,7 @@ struct supervisor_options {
  * The child's temporary files (TMPDIR) lie in a directory that is removed however it ends.
  * The first SIGINT, SIGTERM or SIGHUP reaches the child, which then has 2 s of CPU time to go on;
  * the second ends the child and this process. `options` may be NULL. -EIO with the message when the
- * data brings the child down and nothing before the place could be read. */
+ * data brings the child down outside of the calls that are counted, or too often. */
 int supervise(int (*work)(void *context, struct supervision *supervision), void *context,
               const struct supervisor_options *options);
 

@@ -170,6 +170,18 @@ static void break_off(struct event_pump *pump, struct input *input, const char *
     close_input(input);
 }
 
+const char *event_pump_call(struct read_watch *watch)
+{
+    if (!watch)
+        return NULL;
+    watch->beats++;
+    watch->call++;
+    for (size_t i = 0; i < watch->fatal_count; i++)
+        if (watch->fatal[i].call == watch->call)
+            return watch->fatal[i].why;
+    return NULL;
+}
+
 static bool earlier(const struct input *one, const struct input *other)
 {
     return one->time < other->time || (one->time == other->time && one->number < other->number);
@@ -385,6 +397,9 @@ static enum feeding end_input(struct event_pump *pump, struct input *input,
 /* Gets the input's next message that has a time; those before it are handled at once. */
 static enum feeding feed(struct event_pump *pump, struct input *input)
 {
+    const char *fatal;
+    char text[128];
+
     for (;;) {
         while (input->next < input->count) {
             const bt_message *message = input->messages[input->next];
@@ -397,8 +412,11 @@ static enum feeding feed(struct event_pump *pump, struct input *input)
                 return FAILED;
         }
         input->next = input->count = 0;
-        if (pump->consumer->beats)
-            ++*pump->consumer->beats;
+        if (fatal = event_pump_call(pump->consumer->watch), fatal) {
+            snprintf(text, sizeof(text), "what follows is damaged (%s)", fatal);
+            break_off(pump, input, text);
+            return EMPTY;
+        }
         bt_message_iterator_next_status status =
             bt_message_iterator_next(input->iterator, &input->messages, &input->count);
         take_error(input);

@@ -41,4 +41,8 @@ int event_pump_result(const struct event_pump *pump);
 
 const struct read_counts *event_pump_counts(const struct event_pump *pump);
 
+/* Counts a call of babeltrace2 that opens a trace or asks for messages; why it must not be made
+ * (weak: the watch's), or NULL. `watch` may be NULL. */
+const char *event_pump_call(struct read_watch *watch);
+
 #endif

@@ -101,6 +101,8 @@ static int reader_open(struct reader *reader, const struct event_consumer *consu
     reader->graph = bt_graph_create(0);
     if (!reader->graph)
         return complain("no graph can be made");
+    if (consumer->watch)
+        consumer->watch->call = 0;
     return event_pump_new(consumer, stop, &reader->pump);
 }
 
@@ -185,6 +187,15 @@ static void note_damage(void *context, const char *text)
     event_pump_damage(context, text);
 }
 
+static void leave_out(struct reader *reader, const char *directory, const char *fatal)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "%.400s: is damaged (%s), and nothing of it can be read",
+             directory, fatal);
+    event_pump_damage(reader->pump, text);
+}
+
 int reader_run_traces(const char *const *directories, size_t count,
                       const struct event_consumer *consumer, const volatile int *stop,
                       struct read_counts *counts)
@@ -201,8 +212,11 @@ int reader_run_traces(const char *const *directories, size_t count,
     for (size_t i = 0; result == 0 && i < traces.count; i++) {
         const bt_component_source *component;
         size_t damaged = event_pump_counts(reader.pump)->damaged;
-        if (consumer->beats)
-            ++*consumer->beats;
+        const char *fatal = event_pump_call(consumer->watch);
+        if (fatal) {
+            leave_out(&reader, traces.directories[i], fatal);
+            continue;
+        }
         result = trace_source_add(&source, reader.graph, traces.directories[i], note_damage,
                                   reader.pump, &component);
         damaged = event_pump_counts(reader.pump)->damaged - damaged;

@@ -13,6 +13,22 @@
  * event_pump.h, which the plugin shares.
  */
 
+enum { READ_FATAL_CALLS = 4 };
+
+/* For watching from another process over a reading that may abort or hang. The same traces are
+ * always read by the same calls: so the number of a call that was the end of one reading tells the
+ * next one what to leave out. */
+struct read_watch {
+    volatile uint64_t beats; /* goes up with every call */
+    volatile uint64_t call; /* the number, from 1, of the last call of babeltrace2: to open a trace,
+                               or for messages */
+    size_t fatal_count;
+    struct {
+        uint64_t call; /* is not made; its trace is left out, or its stream breaks off there */
+        char why[64];  /* "babeltrace2 aborts" */
+    } fatal[READ_FATAL_CALLS];
+};
+
 /* Who wants the events. Any callback may be NULL: not interested. A callback that returns a
  * negative errno stops the reading with the message it set. All are called from the thread that
  * runs the reader. */
@@ -22,9 +38,7 @@ struct event_consumer {
     int (*event)(void *context, const struct optrail_event *event);
     /* The tracer says that it discarded `count` events (0: unknown number) in [begin, end] ns. */
     int (*lost)(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns);
-    /* Goes up with every trace that is opened and every batch of messages, of whatever kind; NULL:
-     * not wanted. For watching over a reading that may hang. Weak. */
-    volatile uint64_t *beats;
+    struct read_watch *watch; /* weak; NULL: nobody watches */
 };
 
 enum { READ_TOLD_COUNTS = 32, READ_TOLD_NOTES = 8 };

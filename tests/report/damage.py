@@ -343,7 +343,14 @@ class Damage(unittest.TestCase):
         done = self.report("t", env=self.without_leak_check())
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assert_one_line(done.stderr)
-        self.assertIn("t: is damaged: babeltrace2 aborts", done.stderr)
+        self.assertIn("t: is damaged (babeltrace2 aborts)", done.stderr)
+        # and the traces beside it are read whole
+        self.trace("sound", 100)
+        for traces in (("sound", "t"), ("t", "sound")):
+            report, error = self.json(*traces, status=1, env=self.without_leak_check())
+            self.assertEqual(report["counts"]["events"], EVENTS * 100 + 1)
+            self.assert_one_line(error)
+            self.assertIn("t: is damaged (babeltrace2 aborts)", error)
 
     def test_a_cut_stream_merged_with_a_sound_one(self):
         # babeltrace2 sets its error with the messages before the cut already; whoever asks another
