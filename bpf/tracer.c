@@ -144,6 +144,8 @@ int tracer_resume(struct tracer *tracer)
 /* Detaches those of the links that are there, all at once. */
 static void detach(struct tracer *const *tracers, size_t count, bool starts_only)
 {
+    if (count == 0)
+        return;
     struct uprobe_link **links = calloc(2 * count, sizeof(struct uprobe_link *));
     for (size_t i = 0; i < count; i++) {
         struct tracer *tracer = tracers[i];

@@ -506,7 +506,7 @@ void tracer_group_close(struct tracer_group *group)
                 group->tracers[count++] = group->members[i].tracer;
         tracers_stop(group->tracers, count);
     }
-    for (size_t i = 0; i < group->count; i++) {
+    for (size_t i = 0; group->members && i < group->count; i++) {
         struct member *member = &group->members[i];
         tracer_close(member->tracer);
         probe_map_free(member->shown.map);
