@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,24 @@ static int run(char **command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Names the provider of this build to the command's daemons: in a build tree that others may write
+ * to (below /tmp, say) they would find none by themselves. */
+static void name_provider(void)
+{
+    char file[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", file, sizeof(file) - 1);
+    if (length <= 0)
+        return;
+    file[length] = '\0';
+    char *slash = strrchr(file, '/');
+    static const char behind[] = "/../lib/optrail/optrail-provider.so";
+    if (!slash || (size_t)(slash - file) + sizeof(behind) > sizeof(file))
+        return;
+    memcpy(slash, behind, sizeof(behind));
+    if (access(file, R_OK) == 0)
+        setenv("OPTRAIL_PROVIDER", file, 0);
+}
+
 static int usage(void)
 {
     fprintf(stderr, "usage: with-lttng-session --output DIRECTORY -- COMMAND [ARGUMENT...]\n");
@@ -77,6 +96,7 @@ int main(int argc, char **argv)
     if (!output && (!here || asprintf(&output, "%s/%s", here, options.output) < 0))
         return 1;
     free(here);
+    name_provider();
     options.output = output; /* the daemon that writes it has another working directory */
 
     struct lttng_session *session = NULL;
