@@ -9,6 +9,7 @@
 #include "err.h"
 #include "instructions.h"
 #include "lttng_session.h"
+#include "name_provider.h"
 #include "rows.h"
 #include "uprobe_hits.h"
 
@@ -171,6 +172,7 @@ static int measure_recorded(void)
     int error = load_bare_tracepoint();
     if (error < 0)
         return error;
+    name_provider();
     if (!optrail_probes_start())
         return err_set(ENOENT, "no optrail-provider.so for this program was found");
     if (!wait_until(is_recorded))

@@ -7,10 +7,10 @@
  */
 #include "err.h"
 #include "lttng_session.h"
+#include "name_provider.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,24 +52,6 @@ static int run(char **command)
         ;
     command_pid = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Names the provider of this build to the command's daemons: in a build tree that others may write
- * to (below /tmp, say) they would find none by themselves. */
-static void name_provider(void)
-{
-    char file[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", file, sizeof(file) - 1);
-    if (length <= 0)
-        return;
-    file[length] = '\0';
-    char *slash = strrchr(file, '/');
-    static const char behind[] = "/../lib/optrail/optrail-provider.so";
-    if (!slash || (size_t)(slash - file) + sizeof(behind) > sizeof(file))
-        return;
-    memcpy(slash, behind, sizeof(behind));
-    if (access(file, R_OK) == 0)
-        setenv("OPTRAIL_PROVIDER", file, 0);
 }
 
 static int usage(void)
