@@ -199,7 +199,8 @@ def case_coded():
         assert seen["coded write"] == wrote + 1, seen
         assert seen["read"] == read + 1, seen
         assert seen["shard write"] >= 2 * (wrote + 1), seen
-        check(report)
+        # between the last shard's answer and the decoded read there is no point yet
+        check(report, most_unattributed=0.05)
 
 
 def serves(cluster, pool):
