@@ -111,7 +111,7 @@ static const struct trace_ending at_end = {.facts = give_ending};
 
 static void make_directory(char *parent, char *directory, size_t size)
 {
-    strcpy(parent, "/tmp/optrail-test-XXXXXX");
+    memcpy(parent, "/tmp/optrail-test-XXXXXX", sizeof("/tmp/optrail-test-XXXXXX"));
     assert_non_null(mkdtemp(parent));
     snprintf(directory, size, "%s/osd.3", parent);
 }
