@@ -87,7 +87,9 @@ def case_exact():
         for _ in range(5):
             made, report = traced_bench(cluster)
             check_counts(made, report)
-            assert report["counts"]["unmatched_events"] == 0, report["counts"]
+            # an op of somebody else's may be under way when the probes go in; no other is missed
+            early = report["counts"]["other"]["unmatched_before_start"]
+            assert report["counts"]["unmatched_events"] == early <= 3, report["counts"]
         check_source(report, "memstore")
         check_stages(report, "memstore")
 
