@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The fold in the kernel: loaded with its tables, read, ended. */
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -235,34 +237,38 @@ static int read_events(struct tracer *tracer, struct tracer_fold *result)
     return 0;
 }
 
-static size_t read_clients(struct tracer *tracer)
+/* Reads a map into rows that begin with the key (64 bit) and have the value at `value_offset`.
+ * Returns how many. */
+static size_t read_rows(const struct bpf_map *from, void *rows, size_t row_size,
+                        size_t value_offset, size_t limit)
 {
-    int map = bpf_map__fd(tracer->skeleton->maps.fold_clients);
-    struct fold_client_row *rows = tracer->fold->clients;
+    int map = bpf_map__fd(from);
     size_t count = 0;
     uint64_t key, *previous = NULL;
-    while (count < FOLD_CLIENTS && bpf_map_get_next_key(map, previous, &key) == 0) {
-        rows[count].client = key;
-        previous = &rows[count].client;
-        if (bpf_map_lookup_elem(map, &key, &rows[count].sums) == 0)
+    while (count < limit && bpf_map_get_next_key(map, previous, &key) == 0) {
+        char *row = (char *)rows + count * row_size;
+        previous = (uint64_t *)(void *)row;
+        *previous = key;
+        if (bpf_map_lookup_elem(map, &key, row + value_offset) == 0)
             count++;
     }
     return count;
 }
 
+static size_t read_clients(struct tracer *tracer)
+{
+    struct fold_client_row *rows = tracer->fold->clients;
+    static_assert(offsetof(struct fold_client_row, client) == 0, "the key comes first");
+    return read_rows(tracer->skeleton->maps.fold_clients, rows, sizeof(*rows),
+                     offsetof(struct fold_client_row, sums), FOLD_CLIENTS);
+}
+
 static size_t read_peers(struct tracer *tracer)
 {
-    int map = bpf_map__fd(tracer->skeleton->maps.fold_peers);
     struct fold_peer_row *rows = tracer->fold->peers;
-    size_t count = 0;
-    uint64_t key, *previous = NULL;
-    while (count < FOLD_PEERS && bpf_map_get_next_key(map, previous, &key) == 0) {
-        rows[count].peer = key;
-        previous = &rows[count].peer;
-        if (bpf_map_lookup_elem(map, &key, &rows[count].row) == 0)
-            count++;
-    }
-    return count;
+    static_assert(offsetof(struct fold_peer_row, peer) == 0, "the key comes first");
+    return read_rows(tracer->skeleton->maps.fold_peers, rows, sizeof(*rows),
+                     offsetof(struct fold_peer_row, row), FOLD_PEERS);
 }
 
 int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
