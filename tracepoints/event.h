@@ -32,6 +32,8 @@ enum event_role {
     ROLE_ANSWER, /* the op's answer is being made, by this thread: bytes in arg0, bytes out arg1 */
     ROLE_MOVE, /* the op goes on under the key arg0 of kind arg1; the one it began under is free */
     ROLE_RELEASE, /* the key is dead: an op still open there is over, for it needs no answer */
+    ROLE_TEXT, /* belongs to no op; arg0 is the address of a text that lives as long as the event is
+                  looked at: in a trace, a string */
     ROLE_COUNT
 };
 
@@ -46,6 +48,8 @@ enum key_kind {
     KEY_STORE_OP,  /* address of the object store's own request or transaction */
     KEY_MESSAGE,   /* address of a message that is to be sent */
     KEY_SUBOP,     /* number of the part of an op that other daemons do */
+    KEY_LOCK,      /* address of a lock, of the word that its waiters wait at */
+    KEY_STACK,     /* number of a call stack, within the process */
     KEY_COUNT
 };
 

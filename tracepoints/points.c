@@ -31,15 +31,15 @@ const char *event_role_name(enum event_role role)
 {
     static const char *const names[ROLE_COUNT] = {
         "start",  "enter", "leave", "mark",  "stamp",  "link",   "fork", "join",    "identify",
-        "finish", "end",   "note",  "pause", "resume", "answer", "move", "release",
+        "finish", "end",   "note",  "pause", "resume", "answer", "move", "release", "text",
     };
     return names[role];
 }
 
 const char *key_kind_name(enum key_kind kind)
 {
-    static const char *const names[KEY_COUNT] = {"current",   "op",      "sequence",
-                                                 "client op", "object",  "context",
-                                                 "store op",  "message", "subop"};
+    static const char *const names[KEY_COUNT] = {"current", "op",      "sequence", "client op",
+                                                 "object",  "context", "store op", "message",
+                                                 "subop",   "lock",    "stack"};
     return names[kind];
 }

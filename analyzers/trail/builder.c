@@ -465,7 +465,7 @@ int trail_builder_event(struct trail_builder *builder, const struct optrail_even
         return rc;
 
     const struct point_row *row = &point_rows[event->point];
-    if (row->role == ROLE_NOTE) {
+    if (row->role == ROLE_NOTE || row->role == ROLE_TEXT) {
         builder->counts.notes++;
         return 0;
     }

@@ -509,7 +509,7 @@ static FOLD_INLINE void fold_take(const struct fold_event *event)
     uint32_t role = fold_points[event->point].role;
     struct fold_name name = {event->key, event->pid, fold_points[event->point].key};
     bool keyed = name.kind != KEY_CURRENT;
-    if (role == ROLE_NOTE || role == ROLE_PAUSE || role == ROLE_RESUME) {
+    if (role == ROLE_NOTE || role == ROLE_TEXT || role == ROLE_PAUSE || role == ROLE_RESUME) {
         fold_add(FOLD_NOTES, 1);
         return;
     }
