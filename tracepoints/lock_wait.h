@@ -58,4 +58,7 @@ struct lock_wait {
 #define LOCK_WAIT_OWNERLESS                                                                        \
     4u /* the kind has an owner, but the word named none, or a dead thread */
 
+#define LOCK_WAIT_UNFINISHED                                                                       \
+    8u /* it had not ended: end_ns is when the capture did, nothing is known of a release */
+
 #endif

@@ -21,6 +21,7 @@ ALLOWED = {
     "stacks": [],
     "bpf/fold": ["tracepoints"],
     "bpf": ["bpf/fold", "probes", "stacks", "tracepoints"],
+    "bpf/lock": ["bpf", "bpf/fold", "stacks", "tracepoints"],
     "analyzers/read": ["tracepoints"],
     "analyzers/model": ["tracepoints"],
     "analyzers/trail": ["analyzers/read", "tracepoints"],
@@ -34,9 +35,9 @@ ALLOWED = {
     "analyzers/plugin": ["analyzers/analysis", "analyzers/read", "analyzers/trail",
                          "analyzers/model", "analyzers/fold", "analyzers/report",
                          "analyzers/render", "tracepoints"],
-    "record": ["bpf", "stacks", "tracepoints"],
+    "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     # everything but the tests
-    "cli": ["tracepoints", "probes", "stacks", "bpf", "record", "bench", "analyzers/read", "analyzers/model",
+    "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "record", "bench", "analyzers/read", "analyzers/model",
             "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/render",
             "analyzers/analysis"],
 }
