@@ -61,6 +61,9 @@ static int take_record(void *context, void *data, size_t size)
     if (size != sizeof(event))
         return 0; /* cannot be: the program writes nothing else */
     memcpy(&event, data, sizeof(event));
+    /* a probe of the daemon gives an address in the daemon: its text is not read */
+    if (event.point < POINT_COUNT && point_rows[event.point].role == ROLE_TEXT)
+        event.arg0 = 0;
     tracer->newest_ns = event.time_ns;
     if (tracer->cut_ns && event.time_ns > tracer->cut_ns)
         return 0;

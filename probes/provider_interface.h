@@ -20,7 +20,7 @@
 
 /* Every row that an event is made of, so that two catalogues can be compared as a whole. */
 #define OPTRAIL_POINT(component, action, role, key, arg0, arg1, text)                              \
-#component "_" #action "(" #arg0 "," #arg1 ")\n"
+#component "_" #action "(" #arg0 "," #arg1 ")" #role "\n"
 static const char provider_catalogue[] =
 #include <optrail/events.def>
     ;

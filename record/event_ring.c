@@ -2,12 +2,17 @@
 #include "event_ring.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
+#include "points.h"
+
+#define TEXT_SHARE 8
 
 int event_ring_init(struct event_ring *ring, size_t bytes)
 {
-    *ring = (struct event_ring){.capacity = bytes / sizeof(*ring->events)};
+    *ring = (struct event_ring){.capacity = bytes / sizeof(*ring->events),
+                                .text_limit = bytes / TEXT_SHARE};
     if (ring->capacity == 0)
         ring->capacity = 1;
     /* large: it comes from mmap, and its pages are taken only when events need them */
@@ -15,15 +20,51 @@ int event_ring_init(struct event_ring *ring, size_t bytes)
     return ring->events ? 0 : err_no_memory();
 }
 
+static bool has_text(const struct optrail_event *event)
+{
+    return point_rows[event->point].role == ROLE_TEXT && event->arg0;
+}
+
+static void drop_text(struct event_ring *ring, struct optrail_event *event)
+{
+    char *text = (char *)(uintptr_t)event->arg0;
+
+    if (!has_text(event))
+        return;
+    ring->text_bytes -= strlen(text) + 1;
+    free(text);
+    event->arg0 = 0;
+}
+
+static void keep_text(struct event_ring *ring, struct optrail_event *event)
+{
+    const char *text = (const char *)(uintptr_t)event->arg0;
+    char *copy = NULL;
+
+    if (!has_text(event))
+        return;
+    if (strlen(text) < ring->text_limit - ring->text_bytes)
+        copy = strdup(text);
+    event->arg0 = (uintptr_t)copy;
+    if (copy)
+        ring->text_bytes += strlen(copy) + 1;
+}
+
 void event_ring_free(struct event_ring *ring)
 {
+    for (size_t i = 0; ring->events && i < ring->capacity && i < ring->added; i++)
+        drop_text(ring, &ring->events[i]);
     free(ring->events);
     ring->events = NULL;
 }
 
 void event_ring_add(struct event_ring *ring, const struct optrail_event *event)
 {
-    ring->events[ring->added++ % ring->capacity] = *event;
+    struct optrail_event *place = &ring->events[ring->added++ % ring->capacity];
+
+    drop_text(ring, place);
+    *place = *event;
+    keep_text(ring, place);
 }
 
 void event_ring_add_loss(struct event_ring *ring, const struct event_loss *loss)

@@ -19,8 +19,9 @@ struct event_loss {
 struct event_ring {
     struct optrail_event *events; /* owned */
     size_t capacity;
-    uint64_t added; /* events, ever */
-    uint64_t taken; /* those before it were handed out, and are not again */
+    size_t text_bytes, text_limit; /* what copies of texts take, and may take */
+    uint64_t added;                /* events, ever */
+    uint64_t taken;                /* those before it were handed out, and are not again */
     size_t loss_count;
     struct event_loss losses[EVENT_RING_LOSSES];
 };
@@ -29,7 +30,8 @@ struct event_ring {
 int event_ring_init(struct event_ring *ring, size_t bytes);
 void event_ring_free(struct event_ring *ring);
 
-/* Adds one; the oldest makes room for it. */
+/* Adds one; the oldest makes room for it. A text is copied; it becomes empty when there is no room
+ * for it: texts may take an eighth of the ring's bytes beside it. */
 void event_ring_add(struct event_ring *ring, const struct optrail_event *event);
 void event_ring_add_loss(struct event_ring *ring, const struct event_loss *loss);
 

@@ -32,8 +32,8 @@ enum event_role {
     ROLE_ANSWER, /* the op's answer is being made, by this thread: bytes in arg0, bytes out arg1 */
     ROLE_MOVE, /* the op goes on under the key arg0 of kind arg1; the one it began under is free */
     ROLE_RELEASE, /* the key is dead: an op still open there is over, for it needs no answer */
-    ROLE_TEXT, /* belongs to no op; arg0 is the address of a text that lives as long as the event is
-                  looked at: in a trace, a string */
+    ROLE_TEXT, /* belongs to no op; arg0 is the address of a text, which ends with NUL and lives as
+                  long as the event is looked at (0: none): in a trace, a string */
     ROLE_COUNT
 };
 
@@ -69,5 +69,10 @@ struct optrail_event {
 
 /* its time was moved up: it came out of order by more than the slack */
 #define EVENT_FLAG_LATE 1u
+/* its text was longer than EVENT_TEXT_MAX, and ends there */
+#define EVENT_FLAG_CUT 2u
+
+/* The longest text of an event, in bytes without the NUL. */
+#define EVENT_TEXT_MAX 65535u
 
 #endif

@@ -25,6 +25,7 @@ struct event_kind {
     uint64_t cpu_index; /* of cpu_id in the common context */
     uint16_t point;
     bool stamped;                /* arg0 is a reading of the trace's clock */
+    bool has_text;               /* arg0 is a string */
     uint8_t fields[FIELD_COUNT]; /* their places in the payload */
 };
 
@@ -32,6 +33,7 @@ struct event_decoder {
     struct event_kind *kinds; /* open addressing by the class's address */
     unsigned bits;            /* there are 2^bits places */
     size_t used;
+    char text[EVENT_TEXT_MAX + 1]; /* the last one that was too long */
 };
 
 static size_t place_of(const struct event_decoder *decoder, const bt_event_class *class)
@@ -91,8 +93,9 @@ static bool grow(struct event_decoder *decoder)
     return true;
 }
 
-/* The place of an unsigned integer member; false if there is none of that name. */
-static bool find_member(const bt_field_class *structure, const char *name, uint64_t *index)
+/* The place of a member of this type; false if there is none of that name. */
+static bool find_member(const bt_field_class *structure, const char *name, bt_field_class_type type,
+                        uint64_t *index)
 {
     uint64_t count;
 
@@ -103,8 +106,8 @@ static bool find_member(const bt_field_class *structure, const char *name, uint6
         const bt_field_class_structure_member *member =
             bt_field_class_structure_borrow_member_by_index_const(structure, *index);
         if (strcmp(bt_field_class_structure_member_get_name(member), name) == 0)
-            return bt_field_class_get_type(bt_field_class_structure_member_borrow_field_class_const(
-                       member)) == BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER;
+            return bt_field_class_get_type(
+                       bt_field_class_structure_member_borrow_field_class_const(member)) == type;
     }
     return false;
 }
@@ -115,11 +118,11 @@ static void learn_cpu(struct event_kind *kind, const bt_stream_class *stream_cla
 
     if (bt_stream_class_supports_packets(stream_class) &&
         find_member(bt_stream_class_borrow_packet_context_field_class_const(stream_class), "cpu_id",
-                    &index))
+                    BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER, &index))
         kind->cpu_source = CPU_PACKET_CONTEXT;
     else if (find_member(
                  bt_stream_class_borrow_event_common_context_field_class_const(stream_class),
-                 "cpu_id", &index))
+                 "cpu_id", BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER, &index))
         kind->cpu_source = CPU_COMMON_CONTEXT;
     kind->cpu_index = index;
 }
@@ -143,6 +146,7 @@ static void learn(struct event_kind *kind, const bt_event_class *class)
         return;
     kind->point = (uint16_t)point;
     kind->stamped = point_rows[point].role == ROLE_STAMP;
+    kind->has_text = point_rows[point].role == ROLE_TEXT;
     kind->what = DECODED_MALFORMED;
     kind->clock = bt_stream_class_borrow_default_clock_class_const(stream_class);
     if (!kind->clock)
@@ -150,8 +154,11 @@ static void learn(struct event_kind *kind, const bt_event_class *class)
     const char *const names[FIELD_COUNT] = {"pid", "tid", "key", point_rows[point].arg0,
                                             point_rows[point].arg1};
     for (int i = 0; i < FIELD_COUNT; i++) {
+        bt_field_class_type type = i == FIELD_ARG0 && kind->has_text
+                                       ? BT_FIELD_CLASS_TYPE_STRING
+                                       : BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER;
         uint64_t index;
-        if (!find_member(payload, names[i], &index) || index > UINT8_MAX)
+        if (!find_member(payload, names[i], type, &index) || index > UINT8_MAX)
             return;
         kind->fields[i] = (uint8_t)index;
     }
@@ -194,6 +201,23 @@ static inline uint64_t field_of(const bt_field *payload, const struct event_kind
 {
     return bt_field_integer_unsigned_get_value(
         bt_field_structure_borrow_member_field_by_index_const(payload, kind->fields[field]));
+}
+
+/* babeltrace2's string ends with NUL, however its bytes came; it lives as long as the message. One
+ * that is too long is cut in a copy. */
+static uint64_t text_of(struct event_decoder *decoder, const bt_field *payload,
+                        const struct event_kind *kind, struct optrail_event *event)
+{
+    const bt_field *field =
+        bt_field_structure_borrow_member_field_by_index_const(payload, kind->fields[FIELD_ARG0]);
+    const char *text = bt_field_string_get_value(field);
+
+    if (strnlen(text, EVENT_TEXT_MAX + 1) <= EVENT_TEXT_MAX)
+        return (uintptr_t)text;
+    memcpy(decoder->text, text, EVENT_TEXT_MAX);
+    decoder->text[EVENT_TEXT_MAX] = '\0';
+    event->flags |= EVENT_FLAG_CUT;
+    return (uintptr_t)decoder->text;
 }
 
 /* A stamp is a reading of the clock that the events are stamped with: bring it to the same origin.
@@ -239,7 +263,8 @@ enum decoded event_decoder_decode(struct event_decoder *decoder, const bt_messag
     event->pid = (uint32_t)field_of(payload, kind, FIELD_PID);
     event->tid = (uint32_t)field_of(payload, kind, FIELD_TID);
     event->key = field_of(payload, kind, FIELD_KEY);
-    event->arg0 = field_of(payload, kind, FIELD_ARG0);
+    event->arg0 = __builtin_expect(kind->has_text, 0) ? text_of(decoder, payload, kind, event)
+                                                      : field_of(payload, kind, FIELD_ARG0);
     event->arg1 = field_of(payload, kind, FIELD_ARG1);
     if (__builtin_expect(kind->stamped, 0))
         event->arg0 = stamp_to_origin(kind, event->arg0);

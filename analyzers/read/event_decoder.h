@@ -32,8 +32,9 @@ struct decoder_packet {
 struct event_decoder *event_decoder_new(void);
 void event_decoder_free(struct event_decoder *decoder); /* NULL is fine */
 
-/* Decodes the event of an event message; event->time_ns (0: none) is set by the caller, who needed
- * it before. Not thread-safe. */
+/* Decodes the event of an event message; a text (arg0 of points whose role is TEXT) lives until the
+ * message is put or the next one is decoded; event->time_ns (0: none) is set by the caller, who
+ * needed it before. Not thread-safe. */
 enum decoded event_decoder_decode(struct event_decoder *decoder, const bt_message *message,
                                   struct decoder_packet *packet, struct optrail_event *event);
 

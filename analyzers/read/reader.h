@@ -34,7 +34,8 @@ struct read_watch {
  * runs the reader. */
 struct event_consumer {
     void *context; /* weak */
-    /* Events come in time order over all streams and traces. */
+    /* Events come in time order over all streams and traces. The text of one that has a text (role
+     * TEXT) lives until the callback returns. */
     int (*event)(void *context, const struct optrail_event *event);
     /* The tracer says that it discarded `count` events (0: unknown number) in [begin, end] ns. */
     int (*lost)(void *context, uint64_t count, uint64_t begin_ns, uint64_t end_ns);

@@ -74,6 +74,16 @@ static bool add_integer(bt_trace_class *trace_class, bt_field_class *structure, 
     return fine;
 }
 
+static bool add_string(bt_trace_class *trace_class, bt_field_class *structure, const char *name)
+{
+    bt_field_class *string = bt_field_class_string_create(trace_class);
+    bool fine = string && bt_field_class_structure_append_member(structure, name, string) ==
+                              BT_FIELD_CLASS_STRUCTURE_APPEND_MEMBER_STATUS_OK;
+
+    bt_field_class_put_ref(string);
+    return fine;
+}
+
 static bt_stream_class *make_stream_class(bt_trace_class *trace_class, bt_clock_class *clock)
 {
     bt_stream_class *class = bt_stream_class_create(trace_class);
@@ -111,7 +121,8 @@ static bt_event_class *make_event_class(bt_trace_class *trace_class, bt_stream_c
            add_integer(trace_class, payload, "pid", 32, false) &&
            add_integer(trace_class, payload, "tid", 32, false) &&
            add_integer(trace_class, payload, "key", 64, true) &&
-           add_integer(trace_class, payload, row->arg0, 64, false) &&
+           (row->role == ROLE_TEXT ? add_string(trace_class, payload, row->arg0)
+                                   : add_integer(trace_class, payload, row->arg0, 64, false)) &&
            add_integer(trace_class, payload, row->arg1, 64, false) &&
            bt_event_class_set_payload_field_class(class, payload) ==
                BT_EVENT_CLASS_SET_FIELD_CLASS_STATUS_OK;
@@ -189,7 +200,19 @@ static void set_integer(bt_field *structure, enum field field, uint64_t value)
         bt_field_structure_borrow_member_field_by_index(structure, field), value);
 }
 
-void event_classes_fill(bt_event *event, const struct optrail_event *from)
+/* What is longer than an event's text may be is left out. False for want of memory. */
+static bool set_text(bt_field *structure, uint64_t address)
+{
+    bt_field *field = bt_field_structure_borrow_member_field_by_index(structure, FIELD_ARG0);
+    const char *text = (const char *)(uintptr_t)address;
+
+    bt_field_string_clear(field);
+    return !text ||
+           bt_field_string_append_with_length(field, text, strnlen(text, EVENT_TEXT_MAX)) ==
+               BT_FIELD_STRING_APPEND_STATUS_OK;
+}
+
+bool event_classes_fill(bt_event *event, const struct optrail_event *from)
 {
     bt_field *payload = bt_event_borrow_payload_field(event);
     bt_field *context = bt_event_borrow_common_context_field(event);
@@ -197,8 +220,11 @@ void event_classes_fill(bt_event *event, const struct optrail_event *from)
     set_integer(payload, FIELD_PID, from->pid);
     set_integer(payload, FIELD_TID, from->tid);
     set_integer(payload, FIELD_KEY, from->key);
-    set_integer(payload, FIELD_ARG0, from->arg0);
     set_integer(payload, FIELD_ARG1, from->arg1);
     bt_field_integer_unsigned_set_value(bt_field_structure_borrow_member_field_by_index(context, 0),
                                         from->cpu);
+    if (point_rows[from->point].role == ROLE_TEXT)
+        return set_text(payload, from->arg0);
+    set_integer(payload, FIELD_ARG0, from->arg0);
+    return true;
 }

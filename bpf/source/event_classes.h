@@ -4,6 +4,8 @@
 
 #include <babeltrace2/babeltrace.h>
 
+#include <stdbool.h>
+
 #include "event.h"
 
 struct event_feed;
@@ -29,7 +31,8 @@ static inline const bt_event_class *event_classes_get(const struct event_classes
     return classes->points[point];
 }
 
-/* Writes the payload and the cpu of `from` into an event made from its point's class. */
-void event_classes_fill(bt_event *event, const struct optrail_event *from);
+/* Writes the payload and the cpu of `from` into an event made from its point's class. False,
+ * without a message, for want of memory: only an event with a text needs any. */
+bool event_classes_fill(bt_event *event, const struct optrail_event *from);
 
 #endif

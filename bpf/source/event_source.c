@@ -149,9 +149,8 @@ static bool send_event(struct event_iterator *iterator, struct message_array *ou
         iterator->self, class, iterator->packet, iterator->now);
     if (!push(out, message))
         return false;
-    event_classes_fill(bt_message_event_borrow_event(message), event);
     iterator->packet_events++;
-    return true;
+    return event_classes_fill(bt_message_event_borrow_event(message), event);
 }
 
 /* What is done next for the event at hand. */

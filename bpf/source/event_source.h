@@ -28,7 +28,9 @@ struct event_feed {
     void *context; /* weak */
     /* Fills up to `capacity` events, in time order, also over calls. Returns how many; 0: the end;
      * -EAGAIN: none now, ask again (it may wait for some 100 ms itself, so that asking is no
-     * spinning); any other negative errno: failure, with the message. */
+     * spinning); any other negative errno: failure, with the message. The texts of events that
+     * have one stay where they are until the next call; an address of another process must not
+     * come along (0: no text). */
     int (*next)(void *context, struct optrail_event *events, size_t capacity);
     /* How many events were lost since the last call, and between which times; 0: none. May be
      * NULL. */

@@ -41,14 +41,44 @@ static void __attribute__((constructor)) watch_forks(void)
     (void)pthread_atfork(NULL, NULL, forget_identity);
 }
 
+typedef void emit_text_function(uint64_t key, uint64_t text, uint64_t second);
+
+/* A text is measured before it is copied: one that is too long must not fill a sub-buffer. (A
+ * catalogue need not have points with texts.) */
+static void emit_text(emit_text_function *emit, uint64_t key, uint64_t first, uint64_t second)
+    __attribute__((noinline, cold, unused));
+
+static void emit_text(emit_text_function *emit, uint64_t key, uint64_t first, uint64_t second)
+{
+    const char *text = first ? (const char *)(uintptr_t)first : "";
+    char start[OPTRAIL_TEXT_MAX + 1];
+
+    if (strnlen(text, OPTRAIL_TEXT_MAX + 1) > OPTRAIL_TEXT_MAX) {
+        memcpy(start, text, OPTRAIL_TEXT_MAX);
+        start[OPTRAIL_TEXT_MAX] = '\0';
+        text = start;
+    }
+    emit(key, (uintptr_t)text, second);
+}
+
+#define EMIT_FIRST_0(component, action, key, first, second)                                        \
+    emit_whole_##component##_##action(key, first, second)
+#define EMIT_FIRST_1(component, action, key, first, second)                                        \
+    emit_text(emit_whole_##component##_##action, key, first, second)
+
 /* The caller has seen that the event is enabled. */
 #define OPTRAIL_POINT(component, action, role, key_kind, name0, name1, text)                       \
-    static void emit_##component##_##action(uint64_t key, uint64_t first, uint64_t second)         \
+    static inline void emit_whole_##component##_##action(uint64_t key, uint64_t first,             \
+                                                         uint64_t second)                          \
     {                                                                                              \
         if (__builtin_expect(identity.tid == 0, 0))                                                \
             ask_identity();                                                                        \
         lttng_ust_do_tracepoint(optrail, component##_##action, identity.pid, identity.tid, key,    \
                                 first, second);                                                    \
+    }                                                                                              \
+    static void emit_##component##_##action(uint64_t key, uint64_t first, uint64_t second)         \
+    {                                                                                              \
+        IF_TEXT(role, EMIT_FIRST_)(component, action, key, first, second);                         \
     }
 #include <optrail/events.def>
 #undef OPTRAIL_POINT

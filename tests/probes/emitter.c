@@ -6,6 +6,8 @@
  */
 #include <optrail/probe.h>
 
+#include "text_points.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,12 +28,43 @@
 
 #define EMIT_START(key_, first_, second_) EMIT(op, start, type, client, key_, first_, second_)
 
-/* Each point once, with values that use all 64 bits. */
+#define EMIT_TEXT(component, action, name0, name1, key_, second_, text_, told_)                    \
+    do {                                                                                           \
+        printf("%s %d %d 0x%llX %s=\"%s\" %s=%llu\n", #component "_" #action, (int)getpid(),       \
+               (int)gettid(), (unsigned long long)(key_), #name0, told_, #name1,                   \
+               (unsigned long long)(second_));                                                     \
+        OPTRAIL_TEXT(component##_##action, key_, text_, second_);                                  \
+    } while (0)
+
+/* An event holds so much of a text and no more. */
+static const char *long_text(size_t length)
+{
+    static char texts[2][2 * OPTRAIL_TEXT_MAX];
+    char *text = texts[length > OPTRAIL_TEXT_MAX];
+
+    memset(text, 'x', length);
+    text[length] = '\0';
+    return text;
+}
+
+#define EACH_0(component, action, arg0, arg1)                                                      \
+    EMIT(component, action, arg0, arg1, number, number + 1, UINT64_MAX - number)
+#define EACH_1(component, action, arg0, arg1)                                                      \
+    do {                                                                                           \
+        const char *whole = long_text(OPTRAIL_TEXT_MAX), *more = long_text(OPTRAIL_TEXT_MAX + 9);  \
+        EMIT_TEXT(component, action, arg0, arg1, number, 1, "a text; of words",                    \
+                  "a text; of words");                                                             \
+        EMIT_TEXT(component, action, arg0, arg1, number, 2, NULL, "");                             \
+        EMIT_TEXT(component, action, arg0, arg1, number, UINT64_MAX - number, whole, whole);       \
+        EMIT_TEXT(component, action, arg0, arg1, number, 4, more, whole);                          \
+    } while (0)
+
+/* Each point once, with values that use all 64 bits; those with a text with several. */
 static void each_point(void)
 {
     uint64_t number = 0xfedcba9876543210u;
 #define OPTRAIL_POINT(component, action, role, key, arg0, arg1, text)                              \
-    EMIT(component, action, arg0, arg1, number, number + 1, UINT64_MAX - number);                  \
+    IF_TEXT(role, EACH_)(component, action, arg0, arg1);                                           \
     number += 0x0101010101010101u;
 #include <optrail/events.def>
 #undef OPTRAIL_POINT

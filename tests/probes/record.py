@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 EVENT = re.compile(r"optrail:(\w+): .*\{ pid = (\d+), tid = (\d+), key = (0x[0-9A-F]+), "
-                   r"(\w+) = (\d+), (\w+) = (\d+) \}$")
+                   r"(\w+) = (\d+|\"[^\"]*\"), (\w+) = (\d+) \}$")
 
 
 def skip(why):

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -37,6 +39,57 @@ static uint64_t expect(struct event_ring *ring, double seconds, uint64_t first, 
     assert_int_equal(got, 0);
     assert_int_equal(expected, last + 1);
     return lost;
+}
+
+/* The text of the event with this key, from a ring that holds `count` events. */
+static void expect_text(struct event_ring *ring, uint64_t key, const char *text)
+{
+    const struct optrail_event *event = &ring->events[(ring->added - 1) % ring->capacity];
+
+    assert_int_equal(event->key, key);
+    if (text)
+        assert_string_equal((const char *)(uintptr_t)event->arg0, text);
+    else
+        assert_int_equal(event->arg0, 0);
+}
+
+static void add_text(struct event_ring *ring, uint64_t key, const char *text)
+{
+    /* the text that came with the event is gone afterwards */
+    char passing[256];
+    struct optrail_event event = {.key = key, .point = POINT_lock_named};
+
+    snprintf(passing, sizeof(passing), "%s", text);
+    event.arg0 = (uintptr_t)passing;
+    event_ring_add(ring, &event);
+    memset(passing, '?', sizeof(passing));
+}
+
+static void texts_are_copied_as_far_as_there_is_room(void **state)
+{
+    struct event_ring ring;
+
+    (void)state;
+    /* eight events, and beside them room for an eighth of that: 48 bytes */
+    assert_int_equal(event_ring_init(&ring, 8 * sizeof(struct optrail_event)), 0);
+    add_text(&ring, 1, "twenty-three characters");
+    expect_text(&ring, 1, "twenty-three characters");
+    add_text(&ring, 2, "twenty-three characters");
+    expect_text(&ring, 2, "twenty-three characters");
+    add_text(&ring, 3, "");
+    expect_text(&ring, 3, NULL);
+    /* the oldest makes room for it, with its text */
+    add(&ring, 4, 8);
+    add_text(&ring, 9, "another text");
+    expect_text(&ring, 9, "another text");
+    for (uint64_t i = 0; i < 1000; i++) {
+        add_text(&ring, i, "short");
+        add(&ring, i, i);
+    }
+    add_text(&ring, 10, "shorter");
+    expect_text(&ring, 10, "shorter");
+    assert_in_range(ring.text_bytes, 1, ring.text_limit);
+    event_ring_free(&ring);
 }
 
 static void the_newest_seconds_are_kept(void **state)
@@ -116,6 +169,7 @@ static void many_losses_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_copied_as_far_as_there_is_room),
         cmocka_unit_test(the_newest_seconds_are_kept),
         cmocka_unit_test(no_event_is_handed_out_twice),
         cmocka_unit_test(a_small_ring_keeps_the_newest_and_says_so),

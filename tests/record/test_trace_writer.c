@@ -19,16 +19,25 @@
 
 enum { EVENTS = 20000, LOST = 11, LOSE_AT = 5000 };
 
+static bool has_text(const struct optrail_event *event)
+{
+    return point_rows[event->point].role == ROLE_TEXT;
+}
+
 static struct optrail_event event_number(uint64_t i)
 {
-    return (struct optrail_event){.time_ns = 1000000 + i * 1000,
-                                  .point = (uint16_t)(i % POINT_COUNT),
-                                  .pid = 7,
-                                  .tid = (uint32_t)i,
-                                  .cpu = (uint16_t)(i % 4),
-                                  .key = i * 3,
-                                  .arg0 = i,
-                                  .arg1 = UINT64_MAX - i};
+    struct optrail_event event = (struct optrail_event){.time_ns = 1000000 + i * 1000,
+                                                        .point = (uint16_t)(i % POINT_COUNT),
+                                                        .pid = 7,
+                                                        .tid = (uint32_t)i,
+                                                        .cpu = (uint16_t)(i % 4),
+                                                        .key = i * 3,
+                                                        .arg0 = i,
+                                                        .arg1 = UINT64_MAX - i};
+
+    if (has_text(&event))
+        event.arg0 = (uintptr_t) "a text of an event";
+    return event;
 }
 
 struct source {
@@ -73,6 +82,9 @@ static int see_event(void *context, const struct optrail_event *event)
     assert_int_equal(event->time_ns, expected.time_ns);
     assert_int_equal(event->point, expected.point);
     assert_int_equal(event->key, expected.key);
+    if (has_text(event))
+        assert_string_equal((const char *)(uintptr_t)event->arg0,
+                            (const char *)(uintptr_t)expected.arg0);
     assert_int_equal(event->arg1, expected.arg1);
     assert_int_equal(event->tid, expected.tid);
     assert_int_equal(event->cpu, expected.cpu);

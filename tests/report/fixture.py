@@ -36,6 +36,20 @@ class Fixture(unittest.TestCase):
             "[00000000002000012501] optrail:wbthrottle_sync_end: { cpu_id = 0 }, "
             "{ pid = 7, tid = 9, key = 0x0, object = 20480, arg1 = 0 }"])
 
+    def test_a_text_is_written_as_a_string(self):
+        long = "x" * 70000
+        done, read = self.make('1.0 lock.named 7/8 lock "lock of the store #1" 3\n'
+                               "1.1 stack.define 7/8 1 inner;middle;outer 3\n"
+                               "1.2 stack.define 7/8 2\n"
+                               f'1.3 stack.define 7/8 3 "{long}" 1\n')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        fields = [line.split("}, { ")[1] for line in read.stdout.splitlines()]
+        self.assertEqual(fields[:3], [
+            'pid = 7, tid = 8, key = 0x5000, name = "lock of the store #1", instance = 3 }',
+            'pid = 7, tid = 8, key = 0x1, frames = "inner;middle;outer", depth = 3 }',
+            'pid = 7, tid = 8, key = 0x2, frames = "", depth = 0 }'])
+        self.assertEqual(fields[3].count("x"), 65535 + 1)  # and that of the key
+
     def test_losses_lie_where_they_happened(self):
         done, read = self.make("1.0 op.start 7/8 a\nlost 7 1.1 1.2\n1.15 op.end 7/8 a\n"
                                "lost 2 1.3 1.4\n1.5 op.end 7/8 a\nlost 1 1.6 1.7\n")

@@ -32,6 +32,9 @@ struct optrail_lttng_slot {
     void (*emit)(uint64_t key, uint64_t arg0, uint64_t arg1);
 };
 
+/* The longest text of an event, in bytes without the NUL. */
+#define OPTRAIL_TEXT_MAX 4095
+
 #ifndef OPTRAIL_NO_PROBES
 
 /* One semaphore (raised by the kernel while a USDT tracer is attached), one slot and one emitting
@@ -57,6 +60,16 @@ struct optrail_lttng_slot {
         if (OPTRAIL_ENABLED(point))                                                                \
             optrail_emit_##point((uint64_t)(key), (uint64_t)(arg0), (uint64_t)(arg1));             \
     } while (0)
+
+/* Emits a point of the role TEXT: `text` ends with NUL, or is NULL: then it is empty. It need not
+ * outlive the call. LTTng events hold its first OPTRAIL_TEXT_MAX bytes; a USDT tracer gets its
+ * address as the second argument and has to read it for itself (optrail does not). */
+#define OPTRAIL_TEXT(point, key, text, number)                                                     \
+    OPTRAIL(point, key, optrail_text_address(text), number)
+static inline uint64_t optrail_text_address(const char *text)
+{
+    return (uint64_t)(uintptr_t)text;
+}
 
 /* Loads the LTTng provider, optrail-provider.so: the file that $OPTRAIL_PROVIDER names, else the
  * one beside the program, else lib/optrail/ under one of the three directories above its own (so
@@ -91,6 +104,7 @@ int optrail_probes_start(void) __attribute__((visibility("hidden")));
             (void)(arg1);                                                                          \
         }                                                                                          \
     } while (0)
+#define OPTRAIL_TEXT(point, key, text, number) OPTRAIL(point, key, text, number)
 static inline int optrail_probes_start(void)
 {
     return 0;
