@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "debug_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool debug_file_add(struct stack_module *module, int fd)
+{
+    struct elf_image image;
+    struct build_id id = {0};
+
+    bool good = elf_image_open(&image, fd) == 0;
+    if (good)
+        elf_image_build_id(&image, &id);
+    good = good && id.size > 0 && id.size == module->build_id.size &&
+           memcmp(id.bytes, module->build_id.bytes, id.size) == 0;
+    if (good) {
+        symbol_table_add(&module->names, &image);
+        symbol_table_sort(&module->names);
+        module->names_whole = true;
+    }
+    elf_image_close(&image);
+    return good;
+}
+
+static bool add_at(struct stack_module *module, const char *root)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int length = snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%02x/", root,
+                          module->build_id.bytes[0]);
+    for (size_t i = 1; i < module->build_id.size; i++)
+        length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x",
+                           module->build_id.bytes[i]);
+    snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
+    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd >= 0 && debug_file_add(module, fd);
+}
+
+void debug_file_read_names(struct stack_module *module, pid_t pid)
+{
+    char root[32];
+    if (module->names_read)
+        return;
+    module->names_read = true;
+    symbol_table_add(&module->names, &module->image);
+    module->names_whole = elf_image_section(&module->image, ".symtab") != NULL;
+    symbol_table_sort(&module->names);
+    snprintf(root, sizeof(root), "/proc/%d/root", pid);
+    if (module->build_id.size > 1 && !module->names_whole && !add_at(module, root))
+        add_at(module, "");
+    elf_image_close_file(&module->image);
+}
