@@ -215,6 +215,17 @@ Elf_Data *elf_file_notes(struct elf_file *file, Elf_Scn *section)
     return may_load(file, section, MAX_NOTES) ? elf_getdata(section, NULL) : NULL;
 }
 
+int elf_file_segment(const struct elf_file *file, uint32_t type, GElf_Phdr *header)
+{
+    size_t count;
+    if (elf_getphdrnum(file->elf, &count))
+        return -ENOENT;
+    for (size_t i = 0; i < count; i++)
+        if (gelf_getphdr(file->elf, (int)i, header) && header->p_type == type)
+            return 0;
+    return -ENOENT;
+}
+
 int elf_file_section(struct elf_file *file, const char *name, GElf_Shdr *header)
 {
     size_t names;
@@ -243,11 +254,16 @@ static void take_function(struct elf_file *file, const struct wanted *wanted, si
 {
     struct elf_function *function = &wanted->functions[n];
     uint64_t offset;
+    if (elf_file_offset(file, symbol->st_value, true, &offset))
+        return;
     if (function->address && function->address != symbol->st_value)
         function->ambiguous = true;
-    if (!function->address && elf_file_offset(file, symbol->st_value, true, &offset) == 0)
-        *function = (struct elf_function){
-            .address = symbol->st_value, .size = symbol->st_size, .offset = offset};
+    if (!function->address)
+        *function =
+            (struct elf_function){.address = symbol->st_value,
+                                  .size = symbol->st_size,
+                                  .offset = offset,
+                                  .indirect = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC};
 }
 
 static bool fits(const char *wanted, const char *name)
@@ -272,8 +288,10 @@ static void look_through(struct elf_file *file, Elf_Scn *section, const GElf_Shd
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
             return;
-        if (GELF_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF ||
-            symbol.st_value == 0)
+        int its = GELF_ST_TYPE(symbol.st_info);
+        if (its != type && (its != STT_GNU_IFUNC || !wanted->functions))
+            continue;
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0)
             continue;
         const char *name = elf_file_string(file, header->sh_link, symbol.st_name);
         if (!name)

@@ -27,7 +27,8 @@ struct elf_function {
     uint64_t address; /* virtual, as the file says; 0: there is no such function */
     uint64_t size;    /* bytes; 0 when the file does not say */
     uint64_t offset;  /* of its first byte in the file */
-    bool ambiguous;   /* a pattern that fits several functions */
+    bool ambiguous;   /* a pattern that fits several functions, or a name that several have */
+    bool indirect;    /* the symbol stands for a function that is chosen when the program starts */
 };
 
 /* Looks up `count` mangled names in .symtab and .dynsym, in one pass; what is not there, or lies
@@ -55,6 +56,9 @@ int elf_file_offset(const struct elf_file *file, uint64_t address, bool executab
 /* Whether `size` bytes at a virtual address are data that the program may write, and come from the
  * file. */
 bool elf_file_is_writable(const struct elf_file *file, uint64_t address, uint64_t size);
+
+/* The first program header of this type; -ENOENT (no message) if there is none. */
+int elf_file_segment(const struct elf_file *file, uint32_t type, GElf_Phdr *header);
 
 /* The header of the section with this name; -ENOENT (no message) if there is none. */
 int elf_file_section(struct elf_file *file, const char *name, GElf_Shdr *header);

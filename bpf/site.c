@@ -141,6 +141,22 @@ int site_choose(const uint8_t *code, size_t size, unsigned registers, int nth, b
                    site);
 }
 
+bool site_is_boundary(const uint8_t *code, size_t size, uint64_t offset)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction instruction;
+    size_t at = 0;
+    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return false;
+    while (at < offset && at < size && offset < size) {
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, size - at, &instruction)))
+            return false;
+        at += instruction.length;
+    }
+    return at == offset && at < size;
+}
+
 bool site_is_nop_pair(const uint8_t *code, size_t size)
 {
     static const uint8_t pair[] = {0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00};

@@ -27,6 +27,10 @@ struct site {
 int site_choose(const uint8_t *code, size_t size, unsigned registers, int nth, bool allow_slow,
                 struct site *site);
 
+/* Whether an instruction begins `offset` bytes behind the beginning of the function whose `size`
+ * bytes of code these are: they are decoded one after the other up to there. Thread-safe. */
+bool site_is_boundary(const uint8_t *code, size_t size, uint64_t offset);
+
 /* Whether the bytes at a USDT site are what our probe library puts there: a 1-byte nop, then a
  * 5-byte one. */
 bool site_is_nop_pair(const uint8_t *code, size_t size);

@@ -8,6 +8,7 @@
 
 #include "elf_file.h"
 #include "err.h"
+#include "function_bounds.h"
 #include "points.h"
 #include "site.h"
 #include "tracer_internal.h"
@@ -53,22 +54,49 @@ static void refuse(struct tracer *tracer, size_t index)
     snprintf(tracer->sites[index].reason, sizeof(tracer->sites[index].reason), "%s", err_message());
 }
 
-/* Finds the place for the rows of one function. `registers`: all that any of them needs. */
-static int place_function(struct tracer *tracer, struct elf_file *file, unsigned registers,
-                          const struct elf_function *function, size_t index)
+/* The program that is looked at. */
+struct program {
+    struct elf_file *file;
+    struct function_bounds *bounds; /* NULL: it does not tell */
+};
+
+/* Whether a symbol says the truth, as far as it can be told; *size: how much of the code is its. */
+static int check_function(const struct program *program, const struct elf_function *function,
+                          size_t *size)
 {
+    uint64_t start, end;
+    *size = function->size && function->size < MAX_FUNCTION ? function->size : 256;
     if (function->ambiguous)
         return err_set(ENOTUNIQ, "the program has several functions of that pattern");
     if (!function->address)
         return err_set(ENOENT, "the program has no such function");
-    size_t size = function->size && function->size < MAX_FUNCTION ? function->size : 256;
+    if (function->indirect)
+        return err_set(ENOTSUP, "it is chosen when the program starts: the symbol is of what "
+                                "chooses");
+    if (!program->bounds)
+        return 0;
+    if (!function_bounds_find(program->bounds, function->address, &start, &end) ||
+        start != function->address)
+        return err_set(EINVAL, "its symbol does not begin a function");
+    *size = end - start < MAX_FUNCTION ? end - start : MAX_FUNCTION;
+    return 0;
+}
+
+/* Finds the place for the rows of one function. `registers`: all that any of them needs. */
+static int place_function(struct tracer *tracer, const struct program *program, unsigned registers,
+                          const struct elf_function *function, size_t index)
+{
+    size_t size;
+    int error = check_function(program, function, &size);
+    if (error)
+        return error;
     uint8_t *code = malloc(size);
     if (!code)
         return err_no_memory();
-    long got = elf_file_read(file, function->offset, code, size);
+    long got = elf_file_read(program->file, function->offset, code, size);
     struct site site;
-    int error =
-        got < 0 ? (int)got
+    error = got < 0
+                ? (int)got
                 : site_choose(code, (size_t)got, registers, 0, tracer->options.allow_slow, &site);
     free(code);
     if (error)
@@ -200,7 +228,7 @@ static int fill_rows(struct tracer *tracer, struct elf_file *file, const struct 
 }
 
 /* One hit serves all rows of a function: chains them behind the first, which alone has a place. */
-static void place_rows(struct tracer *tracer, struct elf_file *file, struct chosen *chosen,
+static void place_rows(struct tracer *tracer, const struct program *program, struct chosen *chosen,
                        size_t first)
 {
     unsigned registers = 0;
@@ -221,7 +249,7 @@ static void place_rows(struct tracer *tracer, struct elf_file *file, struct chos
             tracer->specs[last].next = (uint16_t)i;
         last = i;
     }
-    int error = place_function(tracer, file, registers, &chosen->functions[first], first);
+    int error = place_function(tracer, program, registers, &chosen->functions[first], first);
     for (size_t i = first;; i = tracer->specs[i].next) {
         chosen->errors[i] = error ? error : 1;
         if (error)
@@ -234,9 +262,10 @@ static void place_rows(struct tracer *tracer, struct elf_file *file, struct chos
     }
 }
 
-static int choose_from_map(struct tracer *tracer, struct elf_file *file,
+static int choose_from_map(struct tracer *tracer, const struct program *program,
                            const struct probe_map *map)
 {
+    struct elf_file *file = program->file;
     struct chosen chosen = {0};
     int error = choose_rows(tracer, file, map, &chosen);
     if (!error)
@@ -245,7 +274,7 @@ static int choose_from_map(struct tracer *tracer, struct elf_file *file,
         error = tracer_add_classes(tracer, file, map);
     for (size_t i = 0; !error && i < chosen.count; i++) {
         if (!chosen.errors[i])
-            place_rows(tracer, file, &chosen, i);
+            place_rows(tracer, program, &chosen, i);
         if (chosen.errors[i] < 0 && chosen.rows[i]->required) {
             err_set(-chosen.errors[i], "%s", tracer->sites[i].reason);
             error =
@@ -257,9 +286,29 @@ static int choose_from_map(struct tracer *tracer, struct elf_file *file,
     return error;
 }
 
+/* Whether an instruction begins at a USDT site. Where no function is known, as in code written in
+ * assembler, the bytes at the site must do. */
+static int check_usdt(const struct program *program, const struct usdt_probe *probe)
+{
+    uint64_t start, end;
+    if (!program->bounds || !function_bounds_find(program->bounds, probe->address, &start, &end))
+        return 0;
+    size_t size = end - start < MAX_FUNCTION ? end - start : MAX_FUNCTION;
+    uint8_t *code = malloc(size);
+    if (!code)
+        return err_no_memory();
+    uint64_t behind = probe->address - start;
+    long got = behind <= probe->offset
+                   ? elf_file_read(program->file, probe->offset - behind, code, size)
+                   : 0;
+    bool begins = got > 0 && site_is_boundary(code, (size_t)got, behind);
+    free(code);
+    return begins ? 0 : err_set(EINVAL, "its site is in the middle of an instruction");
+}
+
 /* Finds the place for one USDT probe: the nop that is cheaper here. */
-static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct usdt_probe *probe,
-                      size_t index)
+static int place_usdt(struct tracer *tracer, const struct program *program,
+                      const struct usdt_probe *probe, size_t index)
 {
     int point = point_by_identifier(probe->name);
     if (point < 0)
@@ -275,16 +324,19 @@ static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct
     if (probe->obstacle)
         return err_set(ENOTSUP, "%s", probe->obstacle);
     uint8_t code[16];
-    long got = elf_file_read(file, probe->offset, code, sizeof(code));
+    long got = elf_file_read(program->file, probe->offset, code, sizeof(code));
     if (got < 1)
         return err_set(EINVAL, "its site lies outside of the file");
+    int error = check_usdt(program, probe);
+    if (error)
+        return error;
     if (site_is_nop_pair(code, (size_t)got)) {
         accept(tracer, index, probe->offset + (trial_prefers_nop5(&tracer->trial) ? 1 : 0),
                probe->semaphore_offset);
         return 0;
     }
     struct site site;
-    int error = site_choose(code, 1, 0, 0, tracer->options.allow_slow, &site);
+    error = site_choose(code, 1, 0, 0, tracer->options.allow_slow, &site);
     if (error)
         return error;
     tracer->sites[index].slow = site.slow;
@@ -292,16 +344,16 @@ static int place_usdt(struct tracer *tracer, struct elf_file *file, const struct
     return 0;
 }
 
-static int choose_from_usdt(struct tracer *tracer, struct elf_file *file)
+static int choose_from_usdt(struct tracer *tracer, const struct program *program)
 {
-    int error = usdt_read(file, "optrail", &tracer->usdt);
+    int error = usdt_read(program->file, "optrail", &tracer->usdt);
     if (!error && tracer->usdt.count == 0)
         error = err_set(ENOENT, "the program has no probes: nothing to attach to");
     if (!error)
         error = reserve(tracer, tracer->usdt.count);
     for (size_t i = 0; !error && i < tracer->usdt.count; i++) {
         tracer->sites[i].name = tracer->sites[i].function = tracer->usdt.probes[i].name;
-        if (place_usdt(tracer, file, &tracer->usdt.probes[i], i))
+        if (place_usdt(tracer, program, &tracer->usdt.probes[i], i))
             refuse(tracer, i);
     }
     return error;
@@ -318,12 +370,14 @@ static int fill_specs(struct tracer *tracer)
 
 int tracer_choose_sites(struct tracer *tracer, const struct probe_map *map)
 {
-    struct elf_file *file;
-    int error = elf_file_open_fd(tracer->program, tracer->target.program, &file);
-    if (error)
-        return error;
-    error = map ? choose_from_map(tracer, file, map) : choose_from_usdt(tracer, file);
-    elf_file_close(file);
+    struct program program = {0};
+    int error = elf_file_open_fd(tracer->program, tracer->target.program, &program.file);
+    if (!error)
+        error = function_bounds_read(program.file, &program.bounds);
+    if (!error)
+        error = map ? choose_from_map(tracer, &program, map) : choose_from_usdt(tracer, &program);
+    function_bounds_free(program.bounds);
+    elf_file_close(program.file);
     if (!error && tracer->place_count == 0)
         error = err_set(ENOTSUP, "none of the %zu places can be probed; the first: %s",
                         tracer->site_count, tracer->sites[0].reason);

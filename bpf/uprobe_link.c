@@ -86,6 +86,19 @@ static bool is_locked_down(void)
     return got && strstr(line, "[confidentiality]");
 }
 
+/* The rights that the root of a user namespace has there are none outside of it. The initial one
+ * has all numbers as they are. */
+static bool is_user_namespace(void)
+{
+    unsigned inside, outside, count;
+    FILE *file = fopen("/proc/self/uid_map", "re");
+    bool initial =
+        !file || fscanf(file, "%u %u %u", &inside, &outside, &count) != 3 || count == UINT32_MAX;
+    if (file)
+        fclose(file);
+    return !initial;
+}
+
 int uprobe_refused(int error, const char *what)
 {
     if ((error == -EPERM || error == -EACCES) && is_locked_down())
@@ -93,6 +106,11 @@ int uprobe_refused(int error, const char *what)
                        "%s: the kernel is locked down (" LOCKDOWN
                        " says confidentiality), and then "
                        "no program may read another one's memory",
+                       what);
+    if ((error == -EPERM || error == -EACCES) && is_user_namespace())
+        return err_set(EPERM,
+                       "%s: not permitted to the root of a user namespace, a container's for "
+                       "instance: run it as root outside",
                        what);
     if (error == -EPERM || error == -EACCES)
         return err_set(EPERM,

@@ -76,7 +76,7 @@ static int take_note(struct elf_file *file, uint64_t base, const char *provider,
         return 0;
     /* a prelinked file has moved since the note was written: the base tells by how much */
     uint64_t moved = base ? base - addresses[1] : 0;
-    struct usdt_probe probe = {0};
+    struct usdt_probe probe = {.address = addresses[0] + moved};
     if (elf_file_offset(file, addresses[0] + moved, true, &probe.offset) ||
         (addresses[2] &&
          elf_file_offset(file, addresses[2] + moved, false, &probe.semaphore_offset)) ||

@@ -14,6 +14,7 @@
 struct usdt_probe {
     char *name;                /* owned */
     char *arguments;           /* "8@%rdi 8@%rsi 8@%rdx"; owned */
+    uint64_t address;          /* of the site, virtual */
     uint64_t offset;           /* of the site in the file */
     uint64_t semaphore_offset; /* of its counter of listeners in the file; 0: it has none */
     const char *obstacle;      /* why it cannot be probed; weak, static; NULL: it can */

@@ -228,6 +228,8 @@ static int fill_counts(struct report *report, const struct read_counts *read,
             result = report_add_incomplete(report, trail_end_names[end], trails->ended[end]);
     for (size_t i = 0; result == 0 && i < sizeof(others) / sizeof(others[0]); i++)
         result = report_add_other(report, others[i].name, others[i].value);
+    if (result == 0 && trails->stamps_refused > 0)
+        result = report_add_other(report, "refused_stamps", trails->stamps_refused);
     return result;
 }
 

@@ -247,6 +247,7 @@ static const struct {
     {"unknown_texts", "with a text that the probe map does not know"},
     {"unreadable_arguments", "whose arguments could not be read"},
     {"unset_stamps", "without the stamp that they should carry"},
+    {"refused_stamps", "with a stamp from the future or the far past"},
     {"cut", "cut by a pause of the tracing"},
     {"truncated_ops", "of ops with more marks than are kept"},
     {"torn_marks", "half written when their op was folded"},

@@ -225,6 +225,37 @@ def case_semaphores():
     assert sum(counts.values()) == 30, counts
 
 
+def case_boundaries():
+    """A note that points into the middle of an instruction, at a byte that would pass for a whole
+    one: no breakpoint is put there."""
+    with open(MINISTORE, "rb") as file:
+        program = bytearray(file.read())
+    notes = {point_of(program, note): note for note in notes_of(program)}
+    name = [name for name in sorted(notes) if name.startswith("op_tracker_")][0] \
+        if any(name.startswith("op_tracker_") for name in notes) else sorted(notes)[0]
+    site, = struct.unpack_from("<Q", program, notes[name])
+    pair = b"\x90\x0f\x1f\x44\x00\x00"
+    assert program[site:site + 6] == pair, "the code does not lie where its address says"
+    program[site + 5] = 0x90  # still a nop of five bytes, whose last one looks like a nop of one
+    struct.pack_into("<Q", program, notes[name], site + 5)
+    with tempfile.TemporaryDirectory(prefix="optrail-hostile-") as directory:
+        with open(f"{directory}/ministore", "wb") as file:
+            file.write(program)
+        os.chmod(f"{directory}/ministore", 0o755)
+        daemon = subprocess.Popen([f"{directory}/ministore", "--data", directory, "--store",
+                                   "memstore"], stdout=subprocess.PIPE, text=True)
+        daemon.stdout.readline()
+        tracer = tracing.Tracer([OPTRAIL, "attach", "-p", str(daemon.pid)], " probes by ")
+        said, changed = tracer.said(), tracing.changed_places(daemon.pid)
+        status, _ = tracer.finish()
+        daemon.terminate()
+        daemon.wait(PATIENCE)
+        daemon.stdout.close()
+    assert status == 0 and f"{len(notes) - 1} probes by " in said, said
+    assert said.count("its site is in the middle of an instruction") == 1, said
+    assert changed and site + 5 not in changed, changed
+
+
 tracing.need_tracing()
 globals()[f"case_{CASE}"]()
 print(f"{CASE}: as it should be")

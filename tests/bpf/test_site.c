@@ -109,6 +109,20 @@ static void test_nop_pair(void **state)
     assert_false(site_is_nop_pair(other, sizeof(other)));
 }
 
+/* mov $0x90909090,%eax; push %rbx; nop; and bytes that are no instruction */
+static void test_boundaries(void **state)
+{
+    (void)state;
+    const uint8_t code[] = {0xb8, 0x90, 0x90, 0x90, 0x90, 0x53, 0x90, 0x06, 0x90};
+    const bool begins[] = {true, false, false, false, false, true, true, true, false};
+    for (size_t i = 0; i < sizeof(code); i++)
+        if (site_is_boundary(code, sizeof(code), i) != begins[i])
+            fail_msg("offset %zu", i);
+    assert_false(site_is_boundary(code, sizeof(code), sizeof(code)));
+    assert_false(site_is_boundary(code, sizeof(code), UINT64_MAX));
+    assert_false(site_is_boundary(code, 3, 5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_slow_only_when_allowed),
         cmocka_unit_test(test_bytes_that_are_no_code_are_never_probed),
         cmocka_unit_test(test_nop_pair),
+        cmocka_unit_test(test_boundaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

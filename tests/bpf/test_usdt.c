@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "err.h"
+#include "function_bounds.h"
 #include "target_ceph.h"
 #include "usdt.h"
 
@@ -93,6 +94,32 @@ static void test_functions(void **state)
     elf_file_close(file);
 }
 
+/* A function begins where its symbol says, and nowhere else within it. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    struct elf_file *file;
+    struct function_bounds *bounds;
+    struct elf_function function;
+    uint64_t start = 0, end = 0;
+    const char *const names[] = {"main"};
+    assert_int_equal(elf_file_open(sample_file, &file), 0);
+    assert_int_equal(elf_file_functions(file, names, 1, &function), 0);
+    assert_int_equal(function_bounds_read(file, &bounds), 0);
+    assert_non_null(bounds);
+    for (uint64_t i = 0; i < function.size; i++) {
+        assert_true(function_bounds_find(bounds, function.address + i, &start, &end));
+        assert_int_equal(start, function.address);
+        assert_int_equal(end, function.address + function.size);
+    }
+    if (function_bounds_find(bounds, end, &start, &end)) /* the next one may follow at once */
+        assert_int_equal(start, function.address + function.size);
+    assert_false(function_bounds_find(bounds, 0, &start, &end));
+    assert_false(function_bounds_find(bounds, UINT64_MAX, &start, &end));
+    function_bounds_free(bounds);
+    elf_file_close(file);
+}
+
 static void test_what_is_no_program(void **state)
 {
     (void)state;
@@ -113,6 +140,13 @@ static void read_damaged(void)
     struct usdt_probes probes;
     if (usdt_read(file, "optrail", &probes) == 0)
         usdt_free(&probes);
+    struct function_bounds *bounds;
+    uint64_t start, end;
+    if (function_bounds_read(file, &bounds) == 0 && bounds)
+        for (uint64_t address = 0; address < 1 << 14; address += 512)
+            if (function_bounds_find(bounds, address, &start, &end))
+                assert_true(start <= address && address < end);
+    function_bounds_free(bounds);
     const char *const names[] = {"main", "_start"};
     struct elf_function functions[2];
     if (elf_file_functions(file, names, 2, functions) == 0)
@@ -244,9 +278,10 @@ int main(int argc, char **argv)
         return 2;
     snprintf(sample_file, sizeof(sample_file), "%s", argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_notes),         cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_what_is_no_program), cmocka_unit_test(test_files_cut_off),
-        cmocka_unit_test(test_random_damage),      cmocka_unit_test(test_sparse_files),
+        cmocka_unit_test(test_good_notes),    cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_what_is_no_program),
+        cmocka_unit_test(test_files_cut_off), cmocka_unit_test(test_random_damage),
+        cmocka_unit_test(test_sparse_files),
     };
     return cmocka_run_group_tests(tests, read_sample, remove_sample);
 }

@@ -63,7 +63,12 @@ class Tracer:
 
 def changed_code(pid):
     """How many bytes of the program's code in memory differ from its file: those of breakpoints."""
-    changed = 0
+    return len(changed_places(pid))
+
+
+def changed_places(pid):
+    """Their places in the file."""
+    changed = set()
     program = os.readlink(f"/proc/{pid}/exe")
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory, \
             open(f"/proc/{pid}/exe", "rb") as file:
@@ -76,5 +81,5 @@ def changed_code(pid):
             file.seek(offset)
             mine, theirs = memory.read(end - start), file.read(end - start)
             if mine[:len(theirs)] != theirs:
-                changed += sum(a != b for a, b in zip(mine, theirs))
+                changed |= {offset + i for i, (a, b) in enumerate(zip(mine, theirs)) if a != b}
     return changed
