@@ -9,6 +9,7 @@
 
 #include "duty_cycle.h"
 #include "err.h"
+#include "in_parallel.h"
 #include "tracer_follow.h"
 #include "tracer_internal.h"
 
@@ -101,6 +102,13 @@ static int probe(struct tracer_group *group, struct member *member)
     member->shown.absent = false;
     member->refusal_told = false;
     return 0;
+}
+
+/* Each needs some 100 ms of the kernel's verifier. */
+static int probe_member(void *context, size_t index)
+{
+    struct tracer_group *group = context;
+    return probe(group, &group->members[index]);
 }
 
 static void add_counts(struct tracer_counts *sum, const struct tracer_counts *more)
@@ -468,11 +476,11 @@ int tracer_group_open(const struct target *targets, size_t count,
     group->tracers = calloc(count, sizeof(struct tracer *));
     group->processes = calloc(count, sizeof(*group->processes));
     int error = group->members && group->tracers && group->processes ? 0 : err_no_memory();
-    for (size_t i = 0; !error && i < count; i++) {
+    for (size_t i = 0; !error && i < count; i++)
         group->members[i].shown.target = targets[i];
-        group->count++;
-        error = probe(group, &group->members[i]);
-    }
+    group->count = error ? 0 : count;
+    if (!error)
+        error = in_parallel(count, probe_member, group);
     if (!error)
         error = check_duty(group);
     if (error) {

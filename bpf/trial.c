@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trial.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "trial.skel.h"
+#include "uprobe_link.h"
 
 /* Two functions to be probed: a nop of one byte and one of five. They stand alone in assembler so
  * that no compiler moves or pads anything between label and nop. */
@@ -84,60 +87,123 @@ static int file_offset(const void *code, uint64_t *offset)
     return error ? err_set(ENOENT, "cannot find this program's own code") : 0;
 }
 
-/* Attaches to the function, calls it, detaches. *ns stays 0 when not every hit was counted. */
-static int attempt(const struct uprobe_programs *programs, void (*function)(void),
-                   const volatile uint64_t *hits, double *ns)
+static void *detach(void *link)
 {
-    struct uprobe_place place = {0};
-    int error = file_offset((const void *)(uintptr_t)function, &place.offset);
+    uprobe_link_detach(link);
+    return NULL;
+}
+
+/* The kernel lets everyone who detaches wait for a grace period: not us. */
+static void detach_meanwhile(struct uprobe_link *link)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, detach, link))
+        detach(link);
+    else
+        pthread_detach(thread);
+}
+
+/* Calls the function. Returns ns of a call; 0 when not every hit was counted. */
+static double time_calls(void (*function)(void), const volatile uint64_t *hits)
+{
+    struct attempt work = {.function = function};
+    uint64_t before = *hits;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, call_often, &work))
+        return 0;
+    pthread_join(thread, NULL);
+    return *hits - before >= WARM_UP + ROUNDS * CALLS ? work.ns : 0;
+}
+
+/* Attaches to the first `count` of both functions, calls them, lets the link go. */
+static int attempt(const struct uprobe_programs *programs, size_t count,
+                   const volatile uint64_t *hits, struct trial *trial)
+{
+    struct uprobe_place places[2] = {0};
+    int error = file_offset((const void *)(uintptr_t)optrail_trial_nop1, &places[0].offset);
+    if (!error)
+        error = file_offset((const void *)(uintptr_t)optrail_trial_nop5, &places[1].offset);
     if (error)
         return error;
     int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (self < 0)
         return err_set(errno, "cannot open this program's own code: %s", strerror(errno));
     struct uprobe_link *link;
-    error = uprobe_link_attach(programs, self, getpid(), &place, 1, &link);
+    error = uprobe_link_attach(programs, self, getpid(), places, count, &link);
     close(self);
     if (error)
         return error;
-    struct attempt work = {.function = function};
-    uint64_t before = *hits;
-    pthread_t thread;
-    bool ran = pthread_create(&thread, NULL, call_often, &work) == 0;
-    if (ran)
-        pthread_join(thread, NULL);
-    *ns = ran && *hits - before >= WARM_UP + ROUNDS * CALLS ? work.ns : 0;
-    uprobe_link_detach(link);
+    trial->nop1_ns = time_calls(optrail_trial_nop1, hits);
+    trial->nop5_ns = count > 1 ? time_calls(optrail_trial_nop5, hits) : 0;
+    detach_meanwhile(link);
     return 0;
 }
 
-int trial_run(struct uprobe_programs programs, const volatile uint64_t *hits, struct trial *trial)
+/* With the 5-byte nop as well, if the kernel takes it: failing there only means that the other one
+ * is chosen. */
+static int attempt_any(const struct uprobe_programs *programs, const volatile uint64_t *hits,
+                       struct trial *trial)
 {
+    int error = attempt(programs, 2, hits, trial);
+    return error && error != -EPERM ? attempt(programs, 1, hits, trial) : error;
+}
+
+static int try_multi(struct uprobe_programs *programs, const volatile uint64_t *hits,
+                     struct trial *trial)
+{
+    int error = attempt_any(programs, hits, trial);
+    if (!error && trial->nop1_ns == 0) {
+        programs->all_processes = trial->all_processes = true;
+        error = attempt_any(programs, hits, trial);
+    }
+    trial->multi = !error && trial->nop1_ns > 0;
+    if (!trial->multi)
+        trial->all_processes = false;
+    return error == -EPERM ? error : 0; /* with the message; else the other way is left */
+}
+
+/* Loads the program that this way to attach needs. A kernel that does not know the way refuses. */
+static int load(bool multi, struct trial_bpf **result)
+{
+    struct trial_bpf *skeleton = trial_bpf__open();
+    *result = skeleton;
+    if (!skeleton)
+        return uprobe_refused(-errno, "cannot open the BPF programs");
+    bpf_program__set_expected_attach_type(skeleton->progs.trial_multi,
+                                          (enum bpf_attach_type)UPROBE_ATTACH_MULTI);
+    bpf_program__set_autoload(skeleton->progs.trial_multi, multi);
+    bpf_program__set_autoload(skeleton->progs.trial_single, !multi);
+    int error = trial_bpf__load(skeleton);
+    return error ? uprobe_load_refused(error) : 0;
+}
+
+static int try_way(bool multi, struct trial *trial)
+{
+    struct trial_bpf *skeleton;
     *trial = (struct trial){0};
-    int error = -ENOTSUP;
-    if (programs.multi) {
-        error = attempt(&programs, optrail_trial_nop1, hits, &trial->nop1_ns);
-        if (!error && trial->nop1_ns == 0) {
-            programs.all_processes = trial->all_processes = true;
-            error = attempt(&programs, optrail_trial_nop1, hits, &trial->nop1_ns);
-        }
-        trial->multi = !error && trial->nop1_ns > 0;
+    int error = load(multi, &skeleton);
+    if (!error) {
+        struct uprobe_programs programs = {.multi = multi ? skeleton->progs.trial_multi : NULL,
+                                           .single = multi ? NULL : skeleton->progs.trial_single};
+        const volatile uint64_t *hits = (const volatile uint64_t *)&skeleton->bss->trial_hits;
+        error = multi ? try_multi(&programs, hits, trial) : attempt_any(&programs, hits, trial);
     }
-    if (error == -EPERM)
-        return error; /* the message is set */
-    if (!trial->multi && !programs.single)
-        return 0; /* the caller tries the other way */
-    if (!trial->multi) {
-        trial->all_processes = programs.all_processes = false;
-        programs.multi = NULL;
-        error = attempt(&programs, optrail_trial_nop1, hits, &trial->nop1_ns);
-        if (error)
-            return error;
-    }
-    /* failing here only means that the 1-byte nop is taken */
-    if (attempt(&programs, optrail_trial_nop5, hits, &trial->nop5_ns))
-        trial->nop5_ns = 0;
-    return 0;
+    trial_bpf__destroy(skeleton);
+    return multi && error != -EPERM ? 0 : error;
+}
+
+int trial_run(bool multi, struct trial *trial)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct trial known[2]; /* perf events, uprobe_multi links */
+    static bool tried[2];
+
+    pthread_mutex_lock(&lock);
+    int error = tried[multi] ? 0 : try_way(multi, &known[multi]);
+    tried[multi] = !error;
+    *trial = known[multi];
+    pthread_mutex_unlock(&lock);
+    return error;
 }
 
 bool trial_prefers_nop5(const struct trial *trial)

@@ -3,9 +3,6 @@
 #define OPTRAIL_TRIAL_H
 
 #include <stdbool.h>
-#include <stdint.h>
-
-#include "uprobe_link.h"
 
 /*
  * What this kernel can do is found by trying it on sites in this very process.
@@ -19,10 +16,11 @@ struct trial {
                        Add support to optimize uprobes"); 0: could not be measured */
 };
 
-/* Attaches `programs` to this process's own sites for some milliseconds. `hits` is where the
- * programs count (mapped memory of the BPF object). -errno with the message only when no way to
- * attach works. One of the two programs may be NULL: that way is not tried. */
-int trial_run(struct uprobe_programs programs, const volatile uint64_t *hits, struct trial *trial);
+/* Tries one of the two ways to attach: uprobe_multi links or perf events. `trial->multi` tells
+ * whether the first one works; that it does not is no error. -errno with the message when the
+ * kernel refuses for want of privilege, or has no perf events for uprobes either. The kernel stays
+ * the same while this process lives: each way is tried once, and takes some 10 ms. Any thread. */
+int trial_run(bool multi, struct trial *trial);
 
 /* Whether the 5-byte nop is the better place for a USDT probe. */
 bool trial_prefers_nop5(const struct trial *trial);

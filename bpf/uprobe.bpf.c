@@ -357,20 +357,3 @@ int uprobe_single(struct pt_regs *ctx)
 {
     return handle(ctx);
 }
-
-/* For trying what the kernel can do, on a site in the loader itself: counts the hits. */
-__u64 trial_hits = 0;
-
-SEC("uprobe")
-int trial_multi(struct pt_regs *ctx)
-{
-    __sync_fetch_and_add(&trial_hits, 1);
-    return 0;
-}
-
-SEC("uprobe")
-int trial_single(struct pt_regs *ctx)
-{
-    __sync_fetch_and_add(&trial_hits, 1);
-    return 0;
-}

@@ -71,7 +71,6 @@ struct link_attr {
         uint64_t perf_cookie;
     };
 };
-#define ATTACH_TYPE_UPROBE_MULTI 48
 
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
@@ -120,13 +119,22 @@ int uprobe_refused(int error, const char *what)
     return err_set(-error, "%s: %s", what, strerror(-error));
 }
 
+int uprobe_load_refused(int error)
+{
+    if (error == -EACCES)
+        return err_set(EACCES,
+                       "the kernel's verifier refuses the BPF programs: uprobes with cookies "
+                       "need Linux 5.15 or later");
+    return uprobe_refused(error, "cannot load the BPF programs");
+}
+
 /* In the holder */
 
 static int hold_multi(const struct holding *work)
 {
     struct link_attr attr = {
         .prog_fd = (uint32_t)work->program,
-        .attach_type = ATTACH_TYPE_UPROBE_MULTI,
+        .attach_type = UPROBE_ATTACH_MULTI,
         .multi = {.path = (uintptr_t)work->path,
                   .offsets = (uintptr_t)work->columns,
                   .semaphore_offsets =

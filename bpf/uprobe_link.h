@@ -9,6 +9,10 @@
 
 struct bpf_program;
 
+/* enum bpf_attach_type's BPF_TRACE_UPROBE_MULTI, Linux 6.6: Debian 12's headers do not have it.
+ * What a program for uprobe_multi links says when it is loaded. */
+#define UPROBE_ATTACH_MULTI 48
+
 /* Where to probe, in one file. */
 struct uprobe_place {
     uint64_t offset;           /* in the file */
@@ -45,5 +49,8 @@ bool uprobe_link_is_multi(const struct uprobe_link *link);
 
 /* -errno to the one-line message for what the kernel refused (no privilege, lockdown, ...). */
 int uprobe_refused(int error, const char *what);
+
+/* The same for programs that it does not load. */
+int uprobe_load_refused(int error);
 
 #endif
