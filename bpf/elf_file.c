@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@ enum {
     MAX_NOTES = 1 << 20,
     MAX_TABLE = 64 << 20,
     MAX_LOADED = 192 << 20, /* all of one file together */
-    MAX_NAME = 2048,        /* longer names fit no pattern */
 };
 
 struct segment {
@@ -215,6 +213,11 @@ Elf_Data *elf_file_notes(struct elf_file *file, Elf_Scn *section)
     return may_load(file, section, MAX_NOTES) ? elf_getdata(section, NULL) : NULL;
 }
 
+Elf_Data *elf_file_table(struct elf_file *file, Elf_Scn *section)
+{
+    return may_load(file, section, MAX_TABLE) ? elf_getdata(section, NULL) : NULL;
+}
+
 int elf_file_segment(const struct elf_file *file, uint32_t type, GElf_Phdr *header)
 {
     size_t count;
@@ -239,101 +242,6 @@ int elf_file_section(struct elf_file *file, const char *name, GElf_Shdr *header)
             return 0;
     }
     return -ENOENT;
-}
-
-/* What a walk through the symbol tables looks for. */
-struct wanted {
-    const char *const *names;
-    size_t count;
-    struct elf_function *functions; /* NULL: objects are wanted */
-    uint64_t *addresses;
-};
-
-static void take_function(struct elf_file *file, const struct wanted *wanted, size_t n,
-                          const GElf_Sym *symbol)
-{
-    struct elf_function *function = &wanted->functions[n];
-    uint64_t offset;
-    if (elf_file_offset(file, symbol->st_value, true, &offset))
-        return;
-    if (function->address && function->address != symbol->st_value)
-        function->ambiguous = true;
-    if (!function->address)
-        *function =
-            (struct elf_function){.address = symbol->st_value,
-                                  .size = symbol->st_size,
-                                  .offset = offset,
-                                  .indirect = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC};
-}
-
-static bool fits(const char *wanted, const char *name)
-{
-    const char *star = strchr(wanted, '*');
-    if (!star)
-        return strcmp(wanted, name) == 0;
-    return strncmp(wanted, name, (size_t)(star - wanted)) == 0 &&
-           strnlen(name, MAX_NAME) < MAX_NAME && fnmatch(wanted, name, 0) == 0;
-}
-
-/* Takes the symbols of one table that are wanted. */
-static void look_through(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header,
-                         const struct wanted *wanted)
-{
-    Elf_Data *data = may_load(file, section, MAX_TABLE) ? elf_getdata(section, NULL) : NULL;
-    if (!data || header->sh_entsize == 0)
-        return;
-    int type = wanted->functions ? STT_FUNC : STT_OBJECT;
-    size_t symbols = data->d_size / header->sh_entsize;
-    for (size_t i = 0; i < symbols && i <= INT32_MAX; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol))
-            return;
-        int its = GELF_ST_TYPE(symbol.st_info);
-        if (its != type && (its != STT_GNU_IFUNC || !wanted->functions))
-            continue;
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0)
-            continue;
-        const char *name = elf_file_string(file, header->sh_link, symbol.st_name);
-        if (!name)
-            continue;
-        for (size_t n = 0; n < wanted->count; n++) {
-            if (!fits(wanted->names[n], name))
-                continue;
-            if (wanted->functions)
-                take_function(file, wanted, n, &symbol);
-            else
-                wanted->addresses[n] = symbol.st_value;
-        }
-    }
-}
-
-static int walk_tables(struct elf_file *file, const struct wanted *wanted)
-{
-    Elf_Scn *section = NULL;
-    while ((section = elf_nextscn(file->elf, section))) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header))
-            return err_set(EINVAL, "damaged ELF file: %s", elf_errmsg(-1));
-        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            look_through(file, section, &header, wanted);
-    }
-    return 0;
-}
-
-int elf_file_functions(struct elf_file *file, const char *const *names, size_t count,
-                       struct elf_function *functions)
-{
-    const struct wanted wanted = {.names = names, .count = count, .functions = functions};
-    memset(functions, 0, count * sizeof(*functions));
-    return walk_tables(file, &wanted);
-}
-
-int elf_file_objects(struct elf_file *file, const char *const *names, size_t count,
-                     uint64_t *addresses)
-{
-    const struct wanted wanted = {.names = names, .count = count, .addresses = addresses};
-    memset(addresses, 0, count * sizeof(*addresses));
-    return walk_tables(file, &wanted);
 }
 
 /* Looks for the build-id in one segment of notes; says whether it was there. */

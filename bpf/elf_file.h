@@ -63,10 +63,11 @@ int elf_file_segment(const struct elf_file *file, uint32_t type, GElf_Phdr *head
 /* The header of the section with this name; -ENOENT (no message) if there is none. */
 int elf_file_section(struct elf_file *file, const char *name, GElf_Shdr *header);
 
-/* A string of a string section, as elf_strptr(3); the bytes of a section of notes. NULL when there
- * is none, or it is larger than any real one. Weak. */
+/* A string of a string section, as elf_strptr(3); the bytes of a section of notes, of a table. NULL
+ * when there is none, or it is larger than any real one. Weak. */
 const char *elf_file_string(struct elf_file *file, size_t section, size_t offset);
 Elf_Data *elf_file_notes(struct elf_file *file, Elf_Scn *section);
+Elf_Data *elf_file_table(struct elf_file *file, Elf_Scn *section);
 
 /* Reads `size` bytes at a file offset; fewer only at the end of the file. Returns how many. */
 long elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size);
