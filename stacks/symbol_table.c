@@ -129,7 +129,7 @@ void symbol_table_free(struct symbol_table *table)
 }
 
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address,
-                                       uint64_t function)
+                                       uint64_t from, bool gap)
 {
     size_t low = 0, high = table->count;
     const struct symbol *found = NULL;
@@ -144,8 +144,9 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
         const struct symbol *symbol = &table->symbols[i];
         if (found && symbol->address != found->address)
             break;
-        bool inside = symbol->size > 0 ? address - symbol->address < symbol->size
-                                       : symbol->address == function || symbol->address == address;
+        bool inside = symbol->size > 0
+                          ? address - symbol->address < symbol->size
+                          : symbol->address == from || (gap && symbol->address >= from);
         if (inside && (!found || symbol->rank < found->rank))
             found = symbol;
     }

@@ -35,10 +35,11 @@ void symbol_table_add(struct symbol_table *table, const struct elf_image *image)
 void symbol_table_sort(struct symbol_table *table);
 void symbol_table_free(struct symbol_table *table);
 
-/* The function that an address lies in. One without a size goes as far as `function`, the start of
- * the function by its FDE (or UINT64_MAX), allows: that is where it must start. NULL: none. */
+/* The function that an address lies in. Of one without a size it is known where it starts only:
+ * exactly at `from`, or with `gap` not before it (assembler's functions, of which .eh_frame says
+ * nothing). NULL: none. */
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address,
-                                       uint64_t function);
+                                       uint64_t from, bool gap);
 
 /* Its name, as the file says: weak, ended by a zero byte. */
 const char *symbol_name(const struct symbol_table *table, const struct symbol *symbol);

@@ -179,14 +179,17 @@ static void look_up(struct unwinder *unwinder, struct stack_module *module, uint
                     struct frame_name *name)
 {
     struct names *names = unwinder->names;
-    uint32_t offset;
-    bool known = unwind_rows_function(&module->rows, address - module->low, &offset);
-    uint64_t by_frame = known ? module->low + offset : UINT64_MAX;
+    const uint64_t inside = address - module->low;
+    uint32_t from;
+    bool gap = unwind_rows_gap(&module->rows, inside, &from);
 
-    name->start = known ? by_frame : address & ~(uint64_t)(PAGE - 1);
+    if (!gap)
+        unwind_rows_function(&module->rows, inside, &from);
+    name->start = gap ? address & ~(uint64_t)(PAGE - 1) : module->low + from;
     pthread_mutex_lock(&module->names_lock);
     debug_file_read_names(module, unwinder->pid);
-    const struct symbol *symbol = symbol_table_find(&module->names, address, by_frame);
+    const struct symbol *symbol =
+        symbol_table_find(&module->names, address, module->low + from, gap);
     if (symbol)
         name->start = symbol->address;
     const struct function *function = function_at(

@@ -66,4 +66,7 @@ const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint64
 /* Where the function around an offset starts, by its FDE; false where there is none. */
 bool unwind_rows_function(const struct unwind_rows *rows, uint64_t offset, uint32_t *start);
 
+/* Where the stretch without rows around an offset starts; false where there are rows. */
+bool unwind_rows_gap(const struct unwind_rows *rows, uint64_t offset, uint32_t *start);
+
 #endif

@@ -371,7 +371,8 @@ void unwind_rows_free(struct unwind_rows *rows)
     *rows = (struct unwind_rows){0};
 }
 
-const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint64_t offset)
+/* The last row that does not start behind the offset; NULL: none. */
+static const struct unwind_row *last_row(const struct unwind_rows *rows, uint64_t offset)
 {
     size_t low = 0, high = rows->count;
     while (low < high) {
@@ -381,7 +382,13 @@ const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint64
         else
             high = middle;
     }
-    return low > 0 && rows->rows[low - 1].cfa != CFA_NO_ROW ? &rows->rows[low - 1] : NULL;
+    return low > 0 ? &rows->rows[low - 1] : NULL;
+}
+
+const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint64_t offset)
+{
+    const struct unwind_row *row = last_row(rows, offset);
+    return row && row->cfa != CFA_NO_ROW ? row : NULL;
 }
 
 bool unwind_rows_function(const struct unwind_rows *rows, uint64_t offset, uint32_t *start)
@@ -393,4 +400,11 @@ bool unwind_rows_function(const struct unwind_rows *rows, uint64_t offset, uint3
         row--;
     *start = row->start;
     return true;
+}
+
+bool unwind_rows_gap(const struct unwind_rows *rows, uint64_t offset, uint32_t *start)
+{
+    const struct unwind_row *row = last_row(rows, offset);
+    *start = row ? row->start : 0;
+    return !row || row->cfa == CFA_NO_ROW;
 }

@@ -16,7 +16,7 @@
 #include "symbols.h"
 #include "unwind.h"
 
-enum { FRAMES = 256, SHOWN = 5 };
+enum { FRAMES = 256, SHOWN = 2 };
 
 static struct comparison {
     struct unwinder *unwinder;
@@ -56,7 +56,7 @@ static void compare(void *context, const struct stack_snapshot *snapshot)
         total.named += name.function != NULL;
     }
     if ((!same && !cut && total.differing <= SHOWN) ||
-        (our_end != UNWIND_COMPLETE && total.stacks - total.ended[UNWIND_COMPLETE] <= SHOWN)) {
+        (our_end != UNWIND_COMPLETE && total.ended[our_end] <= SHOWN)) {
         show("ours", ours, our_count, our_end);
         show("libunwind", theirs, their_count, their_end);
     }
