@@ -15,11 +15,11 @@ void apply_queue_mark(const struct request *request)
 void apply_queue_push(struct apply_queue *queue, struct request *request)
 {
     struct placement_group *group = request->group;
-    pthread_mutex_lock(&group->order_lock);
+    lock_take(&group->order_lock);
     node_list_push(&group->apply_list, &request->apply_node);
     bool idle = !group->apply_queued;
     group->apply_queued = true;
-    pthread_mutex_unlock(&group->order_lock);
+    lock_give(&group->order_lock);
     if (idle)
         wait_queue_push(&queue->groups, &group->apply_node);
 }
@@ -29,16 +29,16 @@ static void *apply_writes(void *argument)
     struct apply_queue *queue = argument;
     for (struct queue_node *node; (node = wait_queue_pop(&queue->groups));) {
         struct placement_group *group = queue_entry(node, struct placement_group, apply_node);
-        pthread_mutex_lock(&group->order_lock);
+        lock_take(&group->order_lock);
         struct request *request =
             queue_entry(node_list_pop(&group->apply_list), struct request, apply_node);
-        pthread_mutex_unlock(&group->order_lock);
+        lock_give(&group->order_lock);
         inject_delay(INJECT_APPLY_QUEUE, 1);
         OPTRAIL(apply_dequeue, request->sequence, 0, 0);
         queue->apply(queue->context, request);
-        pthread_mutex_lock(&group->order_lock);
+        lock_take(&group->order_lock);
         bool more = group->apply_queued = group->apply_list.first != NULL;
-        pthread_mutex_unlock(&group->order_lock);
+        lock_give(&group->order_lock);
         if (more)
             wait_queue_push(&queue->groups, &group->apply_node);
     }
@@ -49,7 +49,7 @@ int apply_queue_start(struct apply_queue *queue, unsigned threads,
                       void (*apply)(void *, struct request *), void *context)
 {
     *queue = (struct apply_queue){.apply = apply, .context = context};
-    wait_queue_init(&queue->groups);
+    wait_queue_init(&queue->groups, LOCK_APPLY, 0);
     queue->threads = calloc(threads, sizeof(*queue->threads));
     if (!queue->threads)
         return log_error("no memory for the apply threads");

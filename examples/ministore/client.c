@@ -14,6 +14,7 @@
 
 #include "client_cache.h"
 #include "daemon_log.h"
+#include "named_lock.h"
 #include "protocol.h"
 #include "tcp.h"
 
@@ -38,8 +39,8 @@ struct client {
     struct client_options options;
     int fd;
     pthread_t reader;
-    pthread_mutex_t send_lock; /* of the socket's sending side */
-    pthread_mutex_t lock;      /* of what follows */
+    struct named_lock send_lock; /* of the socket's sending side */
+    struct named_lock lock;      /* of what follows */
     pthread_cond_t changed;
     struct client_op *free_ops;
     unsigned in_flight;
@@ -62,9 +63,9 @@ struct wish {
 /* Waits for a place. NULL: the connection has broken. */
 static struct client_op *take_op(struct client *client, const struct wish *wish)
 {
-    pthread_mutex_lock(&client->lock);
+    lock_take(&client->lock);
     while (!client->free_ops && !client->broken)
-        pthread_cond_wait(&client->changed, &client->lock);
+        lock_wait_room(&client->lock, &client->changed);
     struct client_op *op = client->broken ? NULL : client->free_ops;
     if (op) {
         client->free_ops = op->next_free;
@@ -79,19 +80,19 @@ static struct client_op *take_op(struct client *client, const struct wish *wish)
         op->context = wish->context;
         atomic_store(&op->sent, false);
     }
-    pthread_mutex_unlock(&client->lock);
+    lock_give(&client->lock);
     return op;
 }
 
 static void give_op_back(struct client *client, struct client_op *op)
 {
-    pthread_mutex_lock(&client->lock);
+    lock_take(&client->lock);
     op->busy = false;
     op->next_free = client->free_ops;
     client->free_ops = op;
     client->in_flight--;
     pthread_cond_broadcast(&client->changed);
-    pthread_mutex_unlock(&client->lock);
+    lock_give(&client->lock);
 }
 
 /* Sends the op's request. It completes in the reader, also when the sending fails. */
@@ -110,9 +111,9 @@ static void send_op(struct client *client, struct client_op *op, uint64_t offset
     struct iovec parts[2] = {{header, FRAME_SIZE}, {(void *)(uintptr_t)data, payload}};
     if (op->traced)
         OPTRAIL(client_send_begin, op, payload, op->tid);
-    pthread_mutex_lock(&client->send_lock);
+    lock_take(&client->send_lock);
     int error = tcp_send(client->fd, parts, payload ? 2 : 1);
-    pthread_mutex_unlock(&client->send_lock);
+    lock_give(&client->send_lock);
     if (op->traced)
         OPTRAIL(client_send_end, op, payload, op->tid);
     atomic_store_explicit(&op->sent, true, memory_order_release);
@@ -147,9 +148,9 @@ static int receive_all(int fd, void *buffer, size_t length)
 static struct client_op *op_of_reply(struct client *client, const struct frame *frame)
 {
     struct client_op *op = &client->ops[frame->tid % client->options.depth];
-    pthread_mutex_lock(&client->lock);
+    lock_take(&client->lock);
     bool ours = op->busy && op->tid == frame->tid && op->type == frame->type && frame->reply;
-    pthread_mutex_unlock(&client->lock);
+    lock_give(&client->lock);
     return ours ? op : NULL;
 }
 
@@ -184,15 +185,15 @@ static void *read_replies(void *argument)
     while (read_reply(client) == 0)
         ;
     shutdown(client->fd, SHUT_RDWR);
-    pthread_mutex_lock(&client->lock);
+    lock_take(&client->lock);
     client->broken = true;
     pthread_cond_broadcast(&client->changed);
-    pthread_mutex_unlock(&client->lock);
+    lock_give(&client->lock);
     for (unsigned i = 0; i < client->options.depth; i++) {
         struct client_op *op = &client->ops[i];
-        pthread_mutex_lock(&client->lock);
+        lock_take(&client->lock);
         bool busy = op->busy;
-        pthread_mutex_unlock(&client->lock);
+        lock_give(&client->lock);
         if (!busy)
             continue;
         while (!atomic_load_explicit(&op->sent, memory_order_acquire))
@@ -277,12 +278,12 @@ int client_read(struct client *client, uint64_t object, uint64_t offset, uint32_
 int client_flush(struct client *client)
 {
     int error = client->cache ? client_cache_flush(client->cache) : 0;
-    pthread_mutex_lock(&client->lock);
+    lock_take(&client->lock);
     while (client->in_flight)
-        pthread_cond_wait(&client->changed, &client->lock);
+        lock_wait(&client->lock, &client->changed);
     if (!error && client->broken)
         error = ENOTCONN;
-    pthread_mutex_unlock(&client->lock);
+    lock_give(&client->lock);
     return error;
 }
 
@@ -293,8 +294,8 @@ static void destroy(struct client *client)
     if (client->fd >= 0)
         close(client->fd);
     pthread_cond_destroy(&client->changed);
-    pthread_mutex_destroy(&client->lock);
-    pthread_mutex_destroy(&client->send_lock);
+    lock_destroy(&client->lock);
+    lock_destroy(&client->send_lock);
     free(client->ops);
     free(client->buffer);
     free(client);
@@ -308,8 +309,8 @@ int client_connect(const struct client_options *options, struct client **out)
     if (!client)
         return log_error("no memory for a client");
     client->options = *options;
-    pthread_mutex_init(&client->send_lock, NULL);
-    pthread_mutex_init(&client->lock, NULL);
+    lock_init(&client->send_lock, LOCK_KIND_MUTEX, LOCK_SEND, 0);
+    lock_init(&client->lock, LOCK_KIND_MUTEX, LOCK_CLIENT, 0);
     pthread_cond_init(&client->changed, NULL);
     client->ops = calloc(options->depth, sizeof(*client->ops));
     client->buffer = malloc(FRAME_MAX_LENGTH);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_cache.h"
+#include "inject.h"
+#include "named_lock.h"
 
 #include <errno.h>
 #include <optrail/probe.h>
@@ -23,8 +25,8 @@ struct client_cache {
     struct client *client; /* weak */
     cache_send *send;
     uint32_t block_size;
-    uint64_t limit;       /* blocks */
-    pthread_mutex_t lock; /* of all that follows, and of every block */
+    uint64_t limit;         /* blocks */
+    struct named_lock lock; /* of all that follows, and of every block */
     pthread_cond_t changed;
     struct block *buckets[BUCKETS];
     struct block *oldest, **newest_link; /* dirty blocks, in the order in which they became so */
@@ -61,7 +63,7 @@ static void queue_dirty(struct client_cache *cache, struct block *block)
 static int put(struct client_cache *cache, uint64_t object, uint64_t offset, const void *data)
 {
     while (cache->dirty >= cache->limit && !*find(cache, object, offset) && !cache->error)
-        pthread_cond_wait(&cache->changed, &cache->lock);
+        lock_wait_room(&cache->lock, &cache->changed);
     if (cache->error)
         return EIO;
     struct block **place = find(cache, object, offset);
@@ -88,11 +90,12 @@ int client_cache_write(struct client_cache *cache, const void *key, uint64_t obj
                        uint64_t offset, const void *data)
 {
     OPTRAIL(client_cache_request, key, &cache->lock, 0);
-    pthread_mutex_lock(&cache->lock);
+    lock_take_marked(&cache->lock);
     OPTRAIL(client_cache_acquired, key, &cache->lock, 0);
+    inject_delay(INJECT_CACHE_HOLD, 1);
     int error = put(cache, object, offset, data);
     OPTRAIL(client_cache_released, key, &cache->lock, 1);
-    pthread_mutex_unlock(&cache->lock);
+    lock_give_marked(&cache->lock);
     return error;
 }
 
@@ -100,23 +103,24 @@ bool client_cache_read(struct client_cache *cache, const void *key, uint64_t obj
                        uint64_t offset, void *data)
 {
     OPTRAIL(client_cache_request, key, &cache->lock, 0);
-    pthread_mutex_lock(&cache->lock);
+    lock_take_marked(&cache->lock);
     OPTRAIL(client_cache_acquired, key, &cache->lock, 0);
+    inject_delay(INJECT_CACHE_HOLD, 1);
     const struct block *block = *find(cache, object, offset);
     if (block)
         memcpy(data, block->bytes, cache->block_size);
     OPTRAIL(client_cache_released, key, &cache->lock, block != NULL);
-    pthread_mutex_unlock(&cache->lock);
+    lock_give_marked(&cache->lock);
     return block != NULL;
 }
 
 int client_cache_flush(struct client_cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
+    lock_take(&cache->lock);
     while (cache->dirty && !cache->error)
-        pthread_cond_wait(&cache->changed, &cache->lock);
+        lock_wait(&cache->lock, &cache->changed);
     int error = cache->error;
-    pthread_mutex_unlock(&cache->lock);
+    lock_give(&cache->lock);
     return error;
 }
 
@@ -127,7 +131,7 @@ static void written_back(void *context, int error, const void *data, uint32_t le
     struct client_cache *cache = block->cache;
     (void)data;
     (void)length;
-    pthread_mutex_lock(&cache->lock);
+    lock_take(&cache->lock);
     block->written_out = false;
     if (error && !cache->error)
         cache->error = error;
@@ -139,19 +143,19 @@ static void written_back(void *context, int error, const void *data, uint32_t le
         cache->dirty--;
     }
     pthread_cond_broadcast(&cache->changed);
-    pthread_mutex_unlock(&cache->lock);
+    lock_give(&cache->lock);
 }
 
 static void *flush(void *argument)
 {
     struct client_cache *cache = argument;
     unsigned char *copy = malloc(cache->block_size);
-    pthread_mutex_lock(&cache->lock);
+    lock_take(&cache->lock);
     if (!copy)
         cache->error = ENOMEM;
     while (copy) {
         while (!cache->oldest && !cache->stopped)
-            pthread_cond_wait(&cache->changed, &cache->lock);
+            lock_wait(&cache->lock, &cache->changed);
         struct block *block = cache->oldest;
         if (!block || cache->stopped)
             break;
@@ -162,15 +166,15 @@ static void *flush(void *argument)
         block->written_out = true;
         memcpy(copy, block->bytes, cache->block_size);
         uint64_t object = block->object, offset = block->offset;
-        pthread_mutex_unlock(&cache->lock);
+        lock_give(&cache->lock);
         int error = cache->send(cache->client, object, offset, copy, cache->block_size,
                                 written_back, block);
         if (error)
             written_back(block, error, NULL, 0);
-        pthread_mutex_lock(&cache->lock);
+        lock_take(&cache->lock);
     }
     pthread_cond_broadcast(&cache->changed);
-    pthread_mutex_unlock(&cache->lock);
+    lock_give(&cache->lock);
     free(copy);
     return NULL;
 }
@@ -186,7 +190,7 @@ struct client_cache *client_cache_new(struct client *client, cache_send *send, u
     cache->block_size = block;
     cache->limit = bytes / block ? bytes / block : 1;
     cache->newest_link = &cache->oldest;
-    pthread_mutex_init(&cache->lock, NULL);
+    lock_init(&cache->lock, LOCK_KIND_MUTEX, LOCK_CACHE, 0);
     pthread_cond_init(&cache->changed, NULL);
     if (pthread_create(&cache->flusher, NULL, flush, cache) != 0) {
         free(cache);
@@ -197,10 +201,10 @@ struct client_cache *client_cache_new(struct client *client, cache_send *send, u
 
 void client_cache_free(struct client_cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
+    lock_take(&cache->lock);
     cache->stopped = true;
     pthread_cond_broadcast(&cache->changed);
-    pthread_mutex_unlock(&cache->lock);
+    lock_give(&cache->lock);
     pthread_join(cache->flusher, NULL);
     for (int i = 0; i < BUCKETS; i++) {
         while (cache->buckets[i]) {
@@ -210,6 +214,6 @@ void client_cache_free(struct client_cache *cache)
         }
     }
     pthread_cond_destroy(&cache->changed);
-    pthread_mutex_destroy(&cache->lock);
+    lock_destroy(&cache->lock);
     free(cache);
 }

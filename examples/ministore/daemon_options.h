@@ -11,6 +11,7 @@ enum lock_choice { LOCK_NARROW, LOCK_GLOBAL };
 enum sync_choice { SYNC_FSYNC, SYNC_FDATASYNC, SYNC_NONE };
 enum ack_choice { ACK_APPLIED, ACK_JOURNALED };
 enum switch_choice { SWITCH_OFF, SWITCH_ON };
+enum account_choice { ACCOUNT_NONE, ACCOUNT_MUTEX, ACCOUNT_SPIN };
 
 /* What the daemon is told to be. Numbers are 64 bit so that one parser fills them all. */
 struct daemon_options {
@@ -34,7 +35,10 @@ struct daemon_options {
     uint64_t fd_cache_shards;
     uint64_t index_lock; /* enum lock_choice */
     uint64_t memstore_lock;
-    uint64_t wbthrottle; /* enum switch_choice */
+    uint64_t account_lock;    /* enum account_choice */
+    uint64_t allocator_storm; /* rounds of each op */
+    uint64_t lock_stats;      /* enum switch_choice */
+    uint64_t wbthrottle;      /* enum switch_choice */
     uint64_t wbthrottle_start;
     uint64_t wbthrottle_limit;
     uint64_t sync; /* enum sync_choice */

@@ -8,6 +8,7 @@
 
 #include "daemon_log.h"
 #include "inject.h"
+#include "named_lock.h"
 
 struct daemon_stats stats;
 
@@ -22,6 +23,8 @@ static void write_json(FILE *file)
 #define STAT_WRITE(field, text) fprintf(file, ",\"" #field "\":%" PRIu64, stats.field);
     STAT_ROWS(STAT_WRITE)
 #undef STAT_WRITE
+    fputs(",\"locks\":", file);
+    lock_write_json(file);
     fputs(",\"inject\":", file);
     inject_write_json(file);
     fputs("}\n", file);

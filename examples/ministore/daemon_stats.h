@@ -24,7 +24,9 @@
     STAT(files_synced, "files synced by the writeback throttle")                                   \
     STAT(peers_lost, "peers left out since they were gone or silent")                              \
     STAT(replicas_missed, "copies of writes that a lost peer did not get, or did not confirm")     \
-    STAT(replicas_failed, "copies of writes that a peer answered with an error")
+    STAT(replicas_failed, "copies of writes that a peer answered with an error")                   \
+    STAT(storm_ops, "ops that took part in an allocator storm")                                    \
+    STAT(storm_ns, "time they spent in it, ns")
 
 struct daemon_stats {
     _Atomic uint64_t answered[FRAME_TYPE_END]; /* by type, failed ones included */
@@ -40,8 +42,8 @@ extern struct daemon_stats stats;
 #define stats_add(field, amount)                                                                   \
     ((void)atomic_fetch_add_explicit(&stats.field, (amount), memory_order_relaxed))
 
-/* Writes all counters and the injected delays as one JSON object; the file appears whole (written
- * beside and renamed). 0, or -1 after a message. */
+/* Writes all counters, those of the locks and the injected delays as one JSON object; the file
+ * appears whole (written beside and renamed). 0, or -1 after a message. */
 int stats_write(const char *path);
 
 #endif

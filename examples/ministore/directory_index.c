@@ -18,7 +18,7 @@
 
 struct index_group {
     int fd; /* -1: not open */
-    pthread_rwlock_t lock;
+    struct named_lock lock;
 };
 
 /* Opens a directory below another one, making it if need be. -1 with errno. */
@@ -75,7 +75,7 @@ static int find_file(struct directory_index *index, uint32_t group, uint64_t obj
     return *file ? 0 : ENOMEM;
 }
 
-static pthread_rwlock_t *lock_of(struct directory_index *index, uint32_t group)
+static struct named_lock *lock_of(struct directory_index *index, uint32_t group)
 {
     return index->global ? &index->global_lock : &index->groups[group].lock;
 }
@@ -83,18 +83,18 @@ static pthread_rwlock_t *lock_of(struct directory_index *index, uint32_t group)
 int lfn_open(struct directory_index *index, uint32_t group, uint64_t object, bool create,
              struct file **file)
 {
-    pthread_rwlock_t *lock = lock_of(index, group);
+    struct named_lock *lock = lock_of(index, group);
     bool hit;
     OPTRAIL(filestore_lfn_open_begin, 0, object, 0);
     OPTRAIL(filestore_index_request, 0, lock, 0);
     inject_delay(INJECT_FILESTORE_INDEX, 1);
     /* for writing, also when it only looks: as FileStore's lfn_open takes its access lock */
-    pthread_rwlock_wrlock(lock);
+    lock_take_marked(lock);
     OPTRAIL(filestore_index_acquired, 0, lock, 0);
     inject_delay(INJECT_FILESTORE_INDEX_HOLD, 1);
     int error = find_file(index, group, object, create, file, &hit);
     OPTRAIL(filestore_index_released, 0, lock, 0);
-    pthread_rwlock_unlock(lock);
+    lock_give_marked(lock);
     inject_delay(INJECT_FILESTORE_LFN_OPEN, 1);
     OPTRAIL(filestore_lfn_open_end, 0, object, hit);
     return error;
@@ -103,9 +103,9 @@ int lfn_open(struct directory_index *index, uint32_t group, uint64_t object, boo
 int directory_index_open(struct directory_index *index, uint32_t group, uint64_t object,
                          bool create, struct file **file)
 {
-    pthread_rwlock_t *lock = lock_of(index, group);
+    struct named_lock *lock = lock_of(index, group);
     *file = NULL;
-    pthread_rwlock_wrlock(lock);
+    lock_take(lock);
     int fd = open_cold(&index->groups[group], object, create);
     int error = errno;
     if (fd >= 0) {
@@ -119,7 +119,7 @@ int directory_index_open(struct directory_index *index, uint32_t group, uint64_t
             close(fd);
         }
     }
-    pthread_rwlock_unlock(lock);
+    lock_give(lock);
     return error;
 }
 
@@ -127,7 +127,7 @@ int directory_index_init(struct directory_index *index, int data_fd, uint32_t co
                          bool global_lock, unsigned fd_cache, unsigned fd_cache_shards)
 {
     *index = (struct directory_index){.global = global_lock};
-    pthread_rwlock_init(&index->global_lock, NULL);
+    lock_init(&index->global_lock, LOCK_KIND_WRITE, LOCK_INDEX, 0);
     index->groups = calloc(count, sizeof(*index->groups));
     if (!index->groups)
         return log_error("no memory for the directory index");
@@ -139,7 +139,7 @@ int directory_index_init(struct directory_index *index, int data_fd, uint32_t co
         if (group->fd < 0)
             return log_error("cannot open the directory %s of the store: %s", name,
                              strerror(errno));
-        pthread_rwlock_init(&group->lock, NULL);
+        lock_init(&group->lock, LOCK_KIND_WRITE, LOCK_INDEX, index->count);
     }
     return fd_cache_init(&index->cache, fd_cache, fd_cache_shards);
 }
@@ -149,8 +149,8 @@ void directory_index_destroy(struct directory_index *index)
     fd_cache_destroy(&index->cache);
     for (uint32_t i = 0; i < index->count; i++) {
         close(index->groups[i].fd);
-        pthread_rwlock_destroy(&index->groups[i].lock);
+        lock_destroy(&index->groups[i].lock);
     }
     free(index->groups);
-    pthread_rwlock_destroy(&index->global_lock);
+    lock_destroy(&index->global_lock);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fd_cache.h"
+#include "named_lock.h"
 
 /*
  * Where objects lie: DATA/pg-N/xx/yy/object-NUMBER, xx and yy being two bytes of the object's
@@ -18,7 +19,7 @@ struct directory_index {
     uint32_t count;
     struct index_group *groups; /* owned */
     bool global;
-    pthread_rwlock_t global_lock;
+    struct named_lock global_lock;
     struct fd_cache cache;
 };
 

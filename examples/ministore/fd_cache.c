@@ -6,6 +6,7 @@
 
 #include "daemon_log.h"
 #include "daemon_stats.h"
+#include "named_lock.h"
 #include "placement_group.h"
 
 struct slot {
@@ -15,7 +16,7 @@ struct slot {
 };
 
 struct fd_cache_shard {
-    pthread_mutex_t lock;
+    struct named_lock lock;
     unsigned capacity;
     unsigned count;
     unsigned bucket_count;
@@ -60,7 +61,7 @@ struct file *fd_cache_lookup(struct fd_cache *cache, uint64_t object)
     struct file *file = NULL;
     if (cache->shard_count) {
         struct fd_cache_shard *shard = shard_of(cache, object);
-        pthread_mutex_lock(&shard->lock);
+        lock_take(&shard->lock);
         struct slot *slot = *bucket_of(shard, object);
         while (slot && slot->file->object != object)
             slot = slot->next_in_bucket;
@@ -70,7 +71,7 @@ struct file *fd_cache_lookup(struct fd_cache *cache, uint64_t object)
             file = slot->file;
             atomic_fetch_add_explicit(&file->references, 1, memory_order_relaxed);
         }
-        pthread_mutex_unlock(&shard->lock);
+        lock_give(&shard->lock);
     }
     if (file)
         stats_add(fd_cache_hits, 1);
@@ -111,7 +112,7 @@ struct file *fd_cache_add(struct fd_cache *cache, uint64_t object, int fd)
 
     struct fd_cache_shard *shard = shard_of(cache, object);
     struct slot *evicted = NULL;
-    pthread_mutex_lock(&shard->lock);
+    lock_take(&shard->lock);
     if (shard->count == shard->capacity)
         evicted = evict(shard);
     struct slot **bucket = bucket_of(shard, object);
@@ -119,7 +120,7 @@ struct file *fd_cache_add(struct fd_cache *cache, uint64_t object, int fd)
     *bucket = slot;
     put_in_as_newest(shard, slot);
     shard->count++;
-    pthread_mutex_unlock(&shard->lock);
+    lock_give(&shard->lock);
     if (evicted) {
         file_put(evicted->file);
         free(evicted);
@@ -145,7 +146,7 @@ int fd_cache_init(struct fd_cache *cache, unsigned capacity, unsigned shards)
         if (!shard->buckets)
             return log_error("no memory for the fd cache");
         shard->used.newer = shard->used.older = &shard->used;
-        pthread_mutex_init(&shard->lock, NULL);
+        lock_init(&shard->lock, LOCK_KIND_MUTEX, LOCK_FD_CACHE, cache->shard_count);
     }
     return 0;
 }
@@ -160,7 +161,7 @@ void fd_cache_destroy(struct fd_cache *cache)
             free(slot);
         }
         free(shard->buckets);
-        pthread_mutex_destroy(&shard->lock);
+        lock_destroy(&shard->lock);
     }
     free(cache->shards);
 }

@@ -95,13 +95,13 @@ static bool wait_before_retry(struct filestore *store)
 static void forget_unapplied(struct request *request)
 {
     struct placement_group *group = request->group;
-    pthread_mutex_lock(&group->order_lock);
+    lock_take(&group->order_lock);
     struct request **link = &group->unapplied;
     while (*link != request)
         link = &(*link)->next_unapplied;
     *link = request->next_unapplied;
     pthread_cond_broadcast(&group->applied);
-    pthread_mutex_unlock(&group->order_lock);
+    lock_give(&group->order_lock);
 }
 
 /* Runs in an apply thread. */
@@ -166,10 +166,10 @@ static void submit(void *context, struct request *request)
     throttle_take(&store->throttle, 1);
     inject_delay(INJECT_FILESTORE_THROTTLE, 1);
     OPTRAIL(filestore_throttle_end, request, 0, 0);
-    pthread_mutex_lock(&group->order_lock);
+    lock_take(&group->order_lock);
     request->next_unapplied = group->unapplied;
     group->unapplied = request;
-    pthread_mutex_unlock(&group->order_lock);
+    lock_give(&group->order_lock);
     journal_submit(&store->journal, request);
 }
 
@@ -187,14 +187,14 @@ static void wait_for_apply(const struct request *request)
 {
     struct placement_group *group = request->group;
     uint64_t object = request->frame.object;
-    pthread_mutex_lock(&group->order_lock);
+    lock_take(&group->order_lock);
     if (has_unapplied(group, object)) {
         OPTRAIL(filestore_apply_wait_begin, 0, object, 0);
         while (has_unapplied(group, object))
-            pthread_cond_wait(&group->applied, &group->order_lock);
+            lock_wait_room(&group->order_lock, &group->applied);
         OPTRAIL(filestore_apply_wait_end, 0, object, 0);
     }
-    pthread_mutex_unlock(&group->order_lock);
+    lock_give(&group->order_lock);
 }
 
 static int read_object(void *context, struct request *request)
@@ -365,7 +365,7 @@ static int open_store(const struct daemon_options *options, struct placement_gro
     pthread_mutex_init(&store->stop_lock, NULL);
     pthread_cond_init(&store->stop_changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    throttle_init(&store->throttle, options->queue_max_ops);
+    throttle_init(&store->throttle, LOCK_STORE_THROTTLE, options->queue_max_ops);
     if (mkdir(options->data, 0755) != 0 && errno != EEXIST)
         return log_error("cannot make --data %s: %s", options->data, strerror(errno));
     store->data_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -15,7 +15,7 @@ static void *run_callbacks(void *argument)
 
 int finisher_start(struct finisher *finisher, void (*callback)(struct request *))
 {
-    wait_queue_init(&finisher->queue);
+    wait_queue_init(&finisher->queue, LOCK_FINISHER, 0);
     finisher->callback = callback;
     if (pthread_create(&finisher->thread, NULL, run_callbacks, finisher) != 0)
         return log_error("no thread for the finisher");

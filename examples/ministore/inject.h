@@ -38,6 +38,8 @@
     INJECT(MEMSTORE_LOCK_HOLD, "memstore.lock_hold", "holding the store's lock")                   \
     INJECT(MEMSTORE_APPLY, "memstore.apply", "changing objects in memory")                         \
     INJECT(MEMSTORE_READ, "memstore.read", "copying the object's bytes")                           \
+    INJECT(ACCOUNT_HOLD, "osd.account_hold", "holding the lock of the account (--account-lock)")   \
+    INJECT(CACHE_HOLD, "client.cache_hold", "holding the client's cache lock (of ministore-load)") \
     INJECT(COMMIT_CALLBACK, "commit.callback", "running the commit callback")                      \
     INJECT(REPLY_QUEUE, "reply.queue", "waiting for the messenger to take the reply")              \
     INJECT(REPLY_SEND, "reply.send", "writing the reply to the socket")                            \

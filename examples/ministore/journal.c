@@ -18,7 +18,7 @@
 
 void journal_submit(struct journal *journal, struct request *request)
 {
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     request->sequence = ++journal->sequence;
     OPTRAIL(filestore_sequence, request, request->sequence, KEY_KIND_SEQUENCE);
     OPTRAIL(journal_submit, request->sequence, request->frame.length, 0);
@@ -31,7 +31,7 @@ void journal_submit(struct journal *journal, struct request *request)
     journal->newest = request;
     node_list_push(&journal->queue, &request->node);
     pthread_cond_signal(&journal->filled);
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
 }
 
 void journal_applied(struct journal *journal, struct request *request, bool keep)
@@ -39,7 +39,7 @@ void journal_applied(struct journal *journal, struct request *request, bool keep
     bool filling = journal_ring_is_filling(&journal->ring);
     if (keep) /* its room never comes free: the writer must not wait for it */
         journal_ring_stop(&journal->ring);
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     if (keep && request->sequence <= journal->pinned)
         journal->pinned = request->sequence - 1;
     if (request->older)
@@ -54,38 +54,38 @@ void journal_applied(struct journal *journal, struct request *request, bool keep
         journal->wants_trim = true;
         pthread_cond_signal(&journal->trim);
     }
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
 }
 
 uint64_t journal_applied_through(struct journal *journal)
 {
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     uint64_t through = journal->oldest ? journal->oldest->sequence - 1 : journal->sequence;
     if (through > journal->pinned)
         through = journal->pinned;
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
     return through;
 }
 
 bool journal_wait_trim(struct journal *journal, uint64_t interval_ns)
 {
     struct timespec until = clock_timespec(clock_now_ns() + interval_ns);
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     int result = 0;
     while (!journal->trim_stopped && !journal->wants_trim && result == 0)
-        result = pthread_cond_timedwait(&journal->trim, &journal->lock, &until);
+        result = lock_wait_until(&journal->lock, &journal->trim, &until);
     journal->wants_trim = false;
     bool go_on = !journal->trim_stopped;
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
     return go_on;
 }
 
 void journal_stop_trim(struct journal *journal)
 {
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     journal->trim_stopped = true;
     pthread_cond_broadcast(&journal->trim);
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
 }
 
 /* Takes the next batch; 0 when stopped and empty. */
@@ -93,9 +93,9 @@ static unsigned take_batch(struct journal *journal, struct request **batch, uint
 {
     unsigned count = 0;
     *bytes = 0;
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     while (!journal->queue.first && !journal->stopped)
-        pthread_cond_wait(&journal->filled, &journal->lock);
+        lock_wait(&journal->lock, &journal->filled);
     while (journal->queue.first && count < JOURNAL_BATCH_MAX) {
         uint64_t more = journal_ring_bytes(request_of(journal->queue.first));
         if (count && *bytes + more > BATCH_BYTES)
@@ -103,7 +103,7 @@ static unsigned take_batch(struct journal *journal, struct request **batch, uint
         batch[count++] = request_of(node_list_pop(&journal->queue));
         *bytes += more;
     }
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
     return count;
 }
 
@@ -147,7 +147,7 @@ int journal_start(struct journal *journal, void (*written)(void *, struct reques
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&journal->lock, NULL);
+    lock_init(&journal->lock, LOCK_KIND_MUTEX, LOCK_JOURNAL, 0);
     pthread_cond_init(&journal->filled, NULL);
     pthread_cond_init(&journal->trim, &monotonic);
     pthread_condattr_destroy(&monotonic);
@@ -161,10 +161,10 @@ void journal_stop(struct journal *journal)
 {
     if (!journal->running)
         return;
-    pthread_mutex_lock(&journal->lock);
+    lock_take(&journal->lock);
     journal->stopped = true;
     pthread_cond_broadcast(&journal->filled);
-    pthread_mutex_unlock(&journal->lock);
+    lock_give(&journal->lock);
     pthread_join(journal->writer, NULL);
     journal->running = false;
 }

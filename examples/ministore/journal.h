@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "journal_ring.h"
+#include "named_lock.h"
 #include "request.h"
 #include "wait_queue.h"
 
@@ -23,7 +24,7 @@ struct journal {
     pthread_t writer;
     bool running;
 
-    pthread_mutex_t lock; /* of what follows */
+    struct named_lock lock; /* of what follows */
     pthread_cond_t filled;
     pthread_cond_t trim;
     struct node_list queue;

@@ -187,7 +187,7 @@ int journal_ring_open(struct journal_ring *ring, const char *path, uint64_t size
 {
     *ring = (struct journal_ring){.placement_groups = placement_groups};
     ring->newest_link = &ring->oldest;
-    pthread_mutex_init(&ring->lock, NULL);
+    lock_init(&ring->lock, LOCK_KIND_MUTEX, LOCK_JOURNAL_RING, 0);
     pthread_cond_init(&ring->room, NULL);
     ring->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (ring->fd < 0)
@@ -225,11 +225,11 @@ static uint64_t left_over(const struct journal_ring *ring, uint64_t bytes)
 
 bool journal_ring_wait_room(struct journal_ring *ring, uint64_t bytes)
 {
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     while (!ring->stopped && ring->used && ring->used + left_over(ring, bytes) + bytes > ring->size)
-        pthread_cond_wait(&ring->room, &ring->lock);
+        lock_wait_room(&ring->lock, &ring->room);
     bool room = !ring->stopped;
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
     return room;
 }
 
@@ -281,7 +281,7 @@ int journal_ring_write(struct journal_ring *ring, struct request *const *batch, 
     struct ring_batch *record = malloc(sizeof(*record));
     if (!record)
         return ENOMEM;
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     if (!ring->used)
         ring->end = 0;
     uint64_t lost = left_over(ring, bytes);
@@ -292,23 +292,23 @@ int journal_ring_write(struct journal_ring *ring, struct request *const *batch, 
         .last_sequence = batch[count - 1]->sequence, .end = ring->end, .used = lost + bytes};
     *ring->newest_link = record;
     ring->newest_link = &record->next;
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
     stats_add(journal_batches, 1);
     return write_parts(ring->fd, parts, part_count, JOURNAL_RING_BEGIN + place);
 }
 
 bool journal_ring_is_filling(struct journal_ring *ring)
 {
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     bool filling = ring->used > ring->size / 4;
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
     return filling;
 }
 
 int journal_ring_trim(struct journal_ring *ring, uint64_t sequence)
 {
     /* only this thread takes batches off the list: what it sees stays */
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     uint64_t used = 0;
     const struct ring_batch *last = NULL;
     for (const struct ring_batch *b = ring->oldest; b && b->last_sequence <= sequence;
@@ -316,12 +316,12 @@ int journal_ring_trim(struct journal_ring *ring, uint64_t sequence)
         used += b->used;
         last = b;
     }
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
     if (!last)
         return 0;
     if (write_super(ring, last->end, last->last_sequence) != 0)
         return -1;
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     while (used && ring->oldest) {
         struct ring_batch *batch = ring->oldest;
         used -= batch->used;
@@ -333,17 +333,17 @@ int journal_ring_trim(struct journal_ring *ring, uint64_t sequence)
         free(batch);
     }
     pthread_cond_broadcast(&ring->room);
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
     stats_add(journal_trims, 1);
     return 0;
 }
 
 void journal_ring_stop(struct journal_ring *ring)
 {
-    pthread_mutex_lock(&ring->lock);
+    lock_take(&ring->lock);
     ring->stopped = true;
     pthread_cond_broadcast(&ring->room);
-    pthread_mutex_unlock(&ring->lock);
+    lock_give(&ring->lock);
 }
 
 void journal_ring_close(struct journal_ring *ring)
@@ -356,5 +356,5 @@ void journal_ring_close(struct journal_ring *ring)
     if (ring->fd >= 0)
         close(ring->fd);
     pthread_cond_destroy(&ring->room);
-    pthread_mutex_destroy(&ring->lock);
+    lock_destroy(&ring->lock);
 }

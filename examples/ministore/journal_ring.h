@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "named_lock.h"
 #include "request.h"
 
 /* The journal as a file: appending batches, trimming, reading it again at the start. */
@@ -19,7 +20,7 @@ struct journal_ring {
     uint64_t incarnation;
     uint32_t placement_groups;
 
-    pthread_mutex_t lock; /* of what follows */
+    struct named_lock lock; /* of what follows */
     pthread_cond_t room;
     uint64_t end;     /* where the next batch goes */
     uint64_t used;    /* bytes that are not trimmed, with what was left over before a wrap */

@@ -9,9 +9,11 @@
 
 #include "clock.h"
 #include "daemon_log.h"
+#include "inject.h"
 #include "load_options.h"
 #include "load_report.h"
 #include "load_worker.h"
+#include "named_lock.h"
 #include "standard_files.h"
 #include "workload.h"
 
@@ -126,7 +128,8 @@ static int connect_and_run(const struct load_options *options)
         result = load_worker_init(&workers[ready], &shared, ready), ready++;
     if (result == 0)
         result = run(options, workers, total);
-    for (unsigned i = 0; i < ready; i++)
+    /* the first one last: others may use its client */
+    for (unsigned i = ready; i-- > 0;)
         load_worker_destroy(&workers[i]);
     free(workers);
     free(total);
@@ -140,6 +143,9 @@ int main(int argc, char **argv)
     int parsed = load_options_parse(&options, argc, argv);
     if (parsed != 0)
         return parsed < 0 ? 2 : 0;
+    inject_start_process();
+    if (options.lock_stats)
+        lock_measure_holds();
     optrail_probes_start();
     catch_signals();
 

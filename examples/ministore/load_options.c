@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon_log.h"
+#include "inject.h"
 #include "option_rows.h"
 #include "protocol.h"
 
@@ -31,6 +32,27 @@
         .name = option, .kind = OPTION_SWITCH, FIELD(member), .text = text_                        \
     }
 
+#define CHOICE(option, member, preset_, text_, ...)                                                \
+    {                                                                                              \
+        .name = option, .kind = OPTION_CHOICE, FIELD(member), .preset = preset_,                   \
+        .choices = {__VA_ARGS__}, .text = text_                                                    \
+    }
+#define CALL(option, argument_, set_, text_)                                                       \
+    {                                                                                              \
+        .name = option, .kind = OPTION_CALL, .argument = argument_, .set = set_, .text = text_     \
+    }
+
+/* The other points are the daemon's. */
+static int set_inject(const char *text)
+{
+    static const char ours[] = "client.cache_hold=";
+    if (strncmp(text, ours, sizeof(ours) - 1) != 0)
+        return log_error("--inject %s: it must read client.cache_hold=TIME; other delays are the "
+                         "daemon's",
+                         text);
+    return inject_parse(text);
+}
+
 static const struct option_row rows[] = {
     TEXT("host", "HOST", host, "where the daemon is (127.0.0.1)"),
     NUMBER("port", port, 0, 0, 65535, "its port; must be given"),
@@ -44,6 +66,11 @@ static const struct option_row rows[] = {
     NUMBER("seed", seed, 1, 0, UINT64_MAX, "the same seed gives the same sequence of ops"),
     NUMBER("client", client, 0, 0, UINT64_MAX, "client number; 0: made from the process id"),
     BYTES("cache", cache, 0, 0, 1ull << 40, "write-back cache with at most so much dirty"),
+    SWITCH("share", share, "all threads use one connection and one cache, as one image"),
+    NUMBER("hot-pg", hot_pg, 0, 0, 100, "percent of ops that go to placement group 0"),
+    NUMBER("placement-groups", placement_groups, 16, 1, 65536, "how many the daemon has: for that"),
+    CALL("inject", "client.cache_hold=TIME", set_inject, "hold the cache's lock so long each time"),
+    CHOICE("lock-stats", lock_stats, 0, "measure how long locks are held, for --json", "off", "on"),
     SWITCH("prefill", prefill, "write every object once before"),
     SWITCH("verify", verify, "check what is read; one op at a time on an object"),
     SWITCH("quiet", quiet, "no line a second"),

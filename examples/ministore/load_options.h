@@ -22,6 +22,10 @@ struct load_options {
     uint64_t seed;
     uint64_t client;
     uint64_t cache; /* bytes; 0: none */
+    uint64_t share;
+    uint64_t hot_pg; /* percent */
+    uint64_t placement_groups;
+    uint64_t lock_stats;
     uint64_t prefill;
     uint64_t verify;
     uint64_t quiet;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "daemon_log.h"
+#include "inject.h"
+#include "named_lock.h"
 
 #define MEBI 1048576.0
 
@@ -155,7 +157,11 @@ static void write_json(FILE *file, const struct load_report *report,
         if (counts->errors[i])
             separator = ",";
     }
-    fputs("}}\n", file);
+    fputs("},\"locks\":", file);
+    lock_write_json(file);
+    fputs(",\"inject\":", file);
+    inject_write_json(file);
+    fputs("}\n", file);
 }
 
 int load_report_json(const struct load_report *report, const struct load_counts *counts,

@@ -255,12 +255,20 @@ int load_worker_init(struct load_worker *worker, struct load_shared *shared, uns
                                     .depth = worker->depth,
                                     .cache_block = (uint32_t)options->object_size,
                                     .cache_bytes = options->cache};
-    return client_connect(&client, &worker->client);
+    if (options->share)
+        client.depth = (unsigned)options->depth;
+    if (options->share && shared->client) {
+        worker->client = shared->client;
+        return 0;
+    }
+    worker->owns_client = client_connect(&client, &worker->client) == 0;
+    shared->client = worker->client;
+    return worker->owns_client ? 0 : -1;
 }
 
 void load_worker_destroy(struct load_worker *worker)
 {
-    if (worker->client)
+    if (worker->owns_client)
         client_close(worker->client);
     free(worker->pending);
     free(worker->counts);

@@ -40,6 +40,7 @@ enum load_phase { PHASE_PREFILL, PHASE_LOAD, PHASE_CHECK };
 struct load_shared {
     const struct load_options *options;
     struct object_record *record;
+    struct client *client;  /* weak: the first worker's, whom it outlives all others */
     atomic_bool stop;       /* begin no more ops */
     uint64_t deadline_ns;   /* likewise; 0: none */
     pthread_mutex_t lock;   /* of running */
@@ -51,7 +52,8 @@ struct load_worker {
     struct load_shared *shared;
     unsigned number;
     unsigned depth;
-    struct client *client; /* owned */
+    struct client *client;
+    bool owns_client; /* else it is another worker's (--share) */
     pthread_t thread;
     enum load_phase phase;
     uint64_t digest;      /* of the sequence of ops begun */

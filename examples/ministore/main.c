@@ -8,11 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "allocator_storm.h"
 #include "daemon_log.h"
 #include "daemon_options.h"
 #include "daemon_stats.h"
 #include "inject.h"
 #include "messenger.h"
+#include "named_lock.h"
 #include "osd.h"
 #include "standard_files.h"
 
@@ -97,6 +99,9 @@ int main(int argc, char **argv)
         return parsed < 0 ? 2 : 0;
     sigset_t signals = block_signals();
     inject_start_process();
+    allocator_storm_prepare(options.allocator_storm);
+    if (options.lock_stats == SWITCH_ON)
+        lock_measure_holds();
     raise_file_limit(&options);
     optrail_probes_start();
     return run(&options, &signals);

@@ -9,6 +9,7 @@
 
 #include "daemon_log.h"
 #include "inject.h"
+#include "named_lock.h"
 #include "store.h"
 
 #define BUCKETS 1024 /* of each group's table */
@@ -22,7 +23,7 @@ struct memory_object {
 };
 
 struct collection {
-    pthread_mutex_t lock;
+    struct named_lock lock;
     struct memory_object *buckets[BUCKETS];
 };
 
@@ -30,24 +31,30 @@ struct memstore {
     struct finisher *finisher; /* weak */
     uint32_t count;
     bool global_lock;
-    pthread_mutex_t lock; /* the global one */
+    struct named_lock lock; /* the global one */
     struct collection collections[];
 };
 
-static pthread_mutex_t *lock_of(struct memstore *store, const struct request *request)
+static struct named_lock *lock_of(struct memstore *store, const struct request *request)
 {
     return store->global_lock ? &store->lock : &store->collections[request->group->number].lock;
 }
 
 /* The lock that is asked for and had, with its marks. */
-static pthread_mutex_t *lock_objects(struct memstore *store, const struct request *request)
+static struct named_lock *lock_objects(struct memstore *store, const struct request *request)
 {
-    pthread_mutex_t *lock = lock_of(store, request);
+    struct named_lock *lock = lock_of(store, request);
     OPTRAIL(memstore_lock_request, 0, lock, 0);
     inject_delay(INJECT_MEMSTORE_LOCK, 1);
-    pthread_mutex_lock(lock);
+    lock_take_marked(lock);
     OPTRAIL(memstore_lock_acquired, 0, lock, 0);
     return lock;
+}
+
+static void unlock_objects(struct named_lock *lock)
+{
+    OPTRAIL(memstore_lock_released, 0, lock, 0);
+    lock_give_marked(lock);
 }
 
 static struct memory_object **find(struct memstore *store, const struct request *request)
@@ -104,7 +111,7 @@ static int write_object(struct memstore *store, const struct request *request)
 static void submit(void *context, struct request *request)
 {
     struct memstore *store = context;
-    pthread_mutex_t *lock = lock_objects(store, request);
+    struct named_lock *lock = lock_objects(store, request);
     OPTRAIL(memstore_apply_begin, 0, request->frame.length, 0);
     inject_delay(INJECT_MEMSTORE_LOCK_HOLD, 1);
     int error = write_object(store, request);
@@ -113,7 +120,7 @@ static void submit(void *context, struct request *request)
     if (error)
         request_fail(request, error);
     bool last = finisher_mark(request);
-    pthread_mutex_unlock(lock);
+    unlock_objects(lock);
     if (last)
         finisher_push(store->finisher, request);
 }
@@ -123,7 +130,7 @@ static int read_object(void *context, struct request *request)
     struct memstore *store = context;
     const struct frame *frame = &request->frame;
     int error = ENOENT;
-    pthread_mutex_t *lock = lock_objects(store, request);
+    struct named_lock *lock = lock_objects(store, request);
     OPTRAIL(memstore_read_begin, 0, frame->length, 0);
     const struct memory_object *object = *find(store, request);
     if (object) {
@@ -133,7 +140,7 @@ static int read_object(void *context, struct request *request)
         error = 0;
     }
     inject_delay(INJECT_MEMSTORE_READ, 1);
-    pthread_mutex_unlock(lock);
+    unlock_objects(lock);
     OPTRAIL(memstore_read_end, 0, request->data_length, 0);
     return error;
 }
@@ -141,10 +148,10 @@ static int read_object(void *context, struct request *request)
 static int stat_object(void *context, struct request *request)
 {
     struct memstore *store = context;
-    pthread_mutex_t *lock = lock_objects(store, request);
+    struct named_lock *lock = lock_objects(store, request);
     const struct memory_object *object = *find(store, request);
     request->size = object ? object->size : 0;
-    pthread_mutex_unlock(lock);
+    unlock_objects(lock);
     return object ? 0 : ENOENT;
 }
 
@@ -170,9 +177,9 @@ static int close_store(void *context)
                 object = next;
             }
         }
-        pthread_mutex_destroy(&store->collections[i].lock);
+        lock_destroy(&store->collections[i].lock);
     }
-    pthread_mutex_destroy(&store->lock);
+    lock_destroy(&store->lock);
     free(store);
     return 0;
 }
@@ -186,9 +193,9 @@ static int open_store(const struct daemon_options *options, struct placement_gro
     store->finisher = finisher;
     store->count = groups->count;
     store->global_lock = options->memstore_lock == LOCK_GLOBAL;
-    pthread_mutex_init(&store->lock, NULL);
+    lock_init(&store->lock, LOCK_KIND_MUTEX, LOCK_MEMSTORE, 0);
     for (uint32_t i = 0; i < groups->count; i++)
-        pthread_mutex_init(&store->collections[i].lock, NULL);
+        lock_init(&store->collections[i].lock, LOCK_KIND_MUTEX, LOCK_MEMSTORE, i);
     *context = store;
     return 0;
 }

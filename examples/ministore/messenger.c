@@ -30,7 +30,7 @@ void connection_put(struct connection *connection)
         return;
     close(connection->fd);
     pthread_cond_destroy(&connection->changed);
-    pthread_mutex_destroy(&connection->lock);
+    lock_destroy(&connection->lock);
     free(connection);
 }
 
@@ -103,13 +103,13 @@ void messenger_reply_mark(struct request *request)
 void messenger_reply_send(struct request *request)
 {
     struct connection *connection = request->connection;
-    pthread_mutex_lock(&connection->lock);
+    lock_take(&connection->lock);
     bool closed = connection->closed;
     if (!closed) {
         node_list_push(&connection->replies, &request->node);
         connection->messenger->kind->wake(connection);
     }
-    pthread_mutex_unlock(&connection->lock);
+    lock_give(&connection->lock);
     if (closed)
         messenger_drop(request);
 }
@@ -155,7 +155,7 @@ void connection_close(struct connection *connection)
 {
     struct node_list dropped;
     node_list_init(&dropped);
-    pthread_mutex_lock(&connection->lock);
+    lock_take(&connection->lock);
     if (!connection->closed) {
         connection->closed = true;
         shutdown(connection->fd, SHUT_RDWR);
@@ -163,14 +163,14 @@ void connection_close(struct connection *connection)
             node_list_push(&dropped, node);
         connection->messenger->kind->wake(connection);
     }
-    pthread_mutex_unlock(&connection->lock);
+    lock_give(&connection->lock);
     for (struct queue_node *node; (node = node_list_pop(&dropped));)
         messenger_drop(request_of(node));
 }
 
 static int remember(struct messenger *messenger, struct connection *connection)
 {
-    pthread_mutex_lock(&messenger->lock);
+    lock_take(&messenger->lock);
     bool room = messenger->connection_count < messenger->options->max_connections;
     if (room) {
         messenger->connection_count++;
@@ -181,14 +181,14 @@ static int remember(struct messenger *messenger, struct connection *connection)
             connection->next->previous = &connection->next;
         messenger->connections = connection;
     }
-    pthread_mutex_unlock(&messenger->lock);
+    lock_give(&messenger->lock);
     return room ? 0 : -1;
 }
 
 void connection_forget(struct connection *connection)
 {
     struct messenger *messenger = connection->messenger;
-    pthread_mutex_lock(&messenger->lock);
+    lock_take(&messenger->lock);
     *connection->previous = connection->next;
     if (connection->next)
         connection->next->previous = connection->previous;
@@ -196,7 +196,7 @@ void connection_forget(struct connection *connection)
     connection_put(connection);
     messenger->connection_count--;
     pthread_cond_broadcast(&messenger->changed);
-    pthread_mutex_unlock(&messenger->lock);
+    lock_give(&messenger->lock);
 }
 
 static void adopt(struct messenger *messenger, int fd)
@@ -212,7 +212,7 @@ static void adopt(struct messenger *messenger, int fd)
     atomic_init(&connection->references, 1);
     connection->fd = fd;
     connection->messenger = messenger;
-    pthread_mutex_init(&connection->lock, NULL);
+    lock_init(&connection->lock, LOCK_KIND_MUTEX, LOCK_CONNECTION, (uint64_t)fd);
     pthread_cond_init(&connection->changed, NULL);
     node_list_init(&connection->replies);
     if (remember(messenger, connection) != 0) {
@@ -284,10 +284,10 @@ int messenger_start(struct messenger *messenger, const struct daemon_options *op
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&messenger->lock, NULL);
+    lock_init(&messenger->lock, LOCK_KIND_MUTEX, LOCK_CONNECTIONS, 0);
     pthread_cond_init(&messenger->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    throttle_init(&messenger->throttle, options->message_throttle);
+    throttle_init(&messenger->throttle, LOCK_MESSAGE_THROTTLE, options->message_throttle);
     messenger->stop_event = eventfd(0, EFD_CLOEXEC);
     if (messenger->stop_event < 0)
         return log_error("no eventfd: %s", strerror(errno));
@@ -315,12 +315,12 @@ void messenger_stop(struct messenger *messenger)
                   DRAIN_SECONDS);
 
     throttle_stop(&messenger->throttle);
-    pthread_mutex_lock(&messenger->lock);
+    lock_take(&messenger->lock);
     for (struct connection *c = messenger->connections; c; c = c->next)
         connection_close(c);
     while (messenger->connection_count)
-        pthread_cond_wait(&messenger->changed, &messenger->lock);
-    pthread_mutex_unlock(&messenger->lock);
+        lock_wait(&messenger->lock, &messenger->changed);
+    lock_give(&messenger->lock);
     messenger->kind->stop(messenger);
     close(messenger->stop_event);
 }

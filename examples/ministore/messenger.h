@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "daemon_options.h"
+#include "named_lock.h"
 #include "request.h"
 #include "throttle.h"
 #include "wait_queue.h"
@@ -40,7 +41,7 @@ struct connection {
     struct messenger *messenger;         /* weak */
     struct connection *next, **previous; /* the messenger's list of open ones */
 
-    pthread_mutex_t lock; /* of replies, closed, awake */
+    struct named_lock lock; /* of replies, closed, awake */
     pthread_cond_t changed;
     struct node_list replies;
     bool closed; /* nothing more is read or sent */
@@ -73,7 +74,7 @@ struct messenger {
     atomic_bool stopping;
     atomic_uint in_flight; /* requests wholly received, not yet answered */
 
-    pthread_mutex_t lock; /* of the list */
+    struct named_lock lock; /* of the list */
     pthread_cond_t changed;
     struct connection *connections;
     unsigned connection_count;

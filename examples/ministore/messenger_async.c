@@ -15,6 +15,7 @@
 #include "daemon_log.h"
 #include "daemon_stats.h"
 #include "messenger.h"
+#include "named_lock.h"
 
 #define EVENTS_AT_ONCE    64
 #define REQUESTS_AT_ONCE  16 /* of one connection, before the others have their turn */
@@ -29,7 +30,7 @@ struct worker {
     struct connection *connections; /* its own thread's */
     unsigned throttled;             /* how many of them wait for the message throttle */
     uint64_t next_sweep_ns;
-    pthread_mutex_t lock;
+    struct named_lock lock;
     struct connection *awake;
     bool stopped;
 };
@@ -174,9 +175,9 @@ static void send_replies(struct worker *worker, struct connection *connection)
     int result = 1;
     while (result > 0) {
         if (!connection->sending) {
-            pthread_mutex_lock(&connection->lock);
+            lock_take(&connection->lock);
             struct queue_node *node = node_list_pop(&connection->replies);
-            pthread_mutex_unlock(&connection->lock);
+            lock_give(&connection->lock);
             if (!node)
                 break;
             connection->sending = request_of(node);
@@ -228,16 +229,16 @@ static void join(struct worker *worker, struct connection *connection)
 
 static void handle_awake(struct worker *worker)
 {
-    pthread_mutex_lock(&worker->lock);
+    lock_take(&worker->lock);
     struct connection *connection = worker->awake;
     worker->awake = NULL;
-    pthread_mutex_unlock(&worker->lock);
+    lock_give(&worker->lock);
     while (connection) {
         struct connection *next = connection->next_awake;
-        pthread_mutex_lock(&connection->lock);
+        lock_take(&connection->lock);
         connection->awake = false;
         bool closed = connection->closed;
-        pthread_mutex_unlock(&connection->lock);
+        lock_give(&connection->lock);
         if (!connection->previous_of_worker)
             join(worker, connection);
         if (closed)
@@ -301,9 +302,9 @@ static void *work(void *argument)
         }
         handle_awake(worker);
         handle_waiting(worker);
-        pthread_mutex_lock(&worker->lock);
+        lock_take(&worker->lock);
         bool end = worker->stopped && !worker->awake;
-        pthread_mutex_unlock(&worker->lock);
+        lock_give(&worker->lock);
         if (end)
             return NULL;
     }
@@ -316,10 +317,10 @@ static void wake(struct connection *connection)
     if (!worker || connection->awake)
         return;
     connection->awake = true;
-    pthread_mutex_lock(&worker->lock);
+    lock_take(&worker->lock);
     connection->next_awake = worker->awake;
     worker->awake = connection;
-    pthread_mutex_unlock(&worker->lock);
+    lock_give(&worker->lock);
     eventfd_write(worker->event, 1);
 }
 
@@ -329,10 +330,10 @@ static int serve(struct connection *connection)
     int flags = fcntl(connection->fd, F_GETFL);
     if (flags < 0 || fcntl(connection->fd, F_SETFL, flags | O_NONBLOCK) != 0)
         return -1;
-    pthread_mutex_lock(&connection->lock);
+    lock_take(&connection->lock);
     connection->worker = &workers->worker[workers->next++ % workers->count];
     wake(connection); /* the worker takes it into its own hands */
-    pthread_mutex_unlock(&connection->lock);
+    lock_give(&connection->lock);
     return 0;
 }
 
@@ -343,14 +344,14 @@ static void stop(struct messenger *messenger)
         return;
     for (unsigned i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->worker[i];
-        pthread_mutex_lock(&worker->lock);
+        lock_take(&worker->lock);
         worker->stopped = true;
-        pthread_mutex_unlock(&worker->lock);
+        lock_give(&worker->lock);
         eventfd_write(worker->event, 1);
         pthread_join(worker->thread, NULL);
         close(worker->event);
         close(worker->epoll);
-        pthread_mutex_destroy(&worker->lock);
+        lock_destroy(&worker->lock);
     }
     free(workers);
     messenger->workers = NULL;
@@ -365,7 +366,7 @@ static int start_worker(struct messenger *messenger, struct worker *worker)
     if (worker->epoll < 0 || worker->event < 0 ||
         epoll_ctl(worker->epoll, EPOLL_CTL_ADD, worker->event, &event) != 0)
         return log_error("no epoll set for a messenger worker: %s", strerror(errno));
-    pthread_mutex_init(&worker->lock, NULL);
+    lock_init(&worker->lock, LOCK_KIND_MUTEX, LOCK_WORKER, (uint64_t)worker->epoll);
     if (pthread_create(&worker->thread, NULL, work, worker) != 0)
         return log_error("no thread for a messenger worker");
     return 0;

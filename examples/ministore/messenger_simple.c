@@ -36,9 +36,9 @@ static enum received receive(struct connection *connection, void *buffer, uint32
 
 static void note_end(struct connection *connection, enum received how)
 {
-    pthread_mutex_lock(&connection->lock);
+    lock_take(&connection->lock);
     bool ours = connection->closed;
-    pthread_mutex_unlock(&connection->lock);
+    lock_give(&connection->lock);
     if (ours || how == RECEIVED_END)
         return;
     if (how == RECEIVED_CUT) {
@@ -63,10 +63,10 @@ static bool read_request(struct connection *connection)
     }
     if (atomic_load(&messenger->stopping)) {
         /* not begun, not answered; the replies to earlier ones still go out */
-        pthread_mutex_lock(&connection->lock);
+        lock_take(&connection->lock);
         while (!connection->closed)
-            pthread_cond_wait(&connection->changed, &connection->lock);
-        pthread_mutex_unlock(&connection->lock);
+            lock_wait(&connection->lock, &connection->changed);
+        lock_give(&connection->lock);
         return false;
     }
     struct request *request = messenger_begin(connection, header);
@@ -123,11 +123,11 @@ static void *write_replies(void *argument)
 {
     struct connection *connection = argument;
     for (;;) {
-        pthread_mutex_lock(&connection->lock);
+        lock_take(&connection->lock);
         while (!connection->replies.first && !connection->closed)
-            pthread_cond_wait(&connection->changed, &connection->lock);
+            lock_wait(&connection->lock, &connection->changed);
         struct queue_node *node = node_list_pop(&connection->replies);
-        pthread_mutex_unlock(&connection->lock);
+        lock_give(&connection->lock);
         if (!node)
             return NULL;
         if (!send_reply(request_of(node))) {

@@ -42,7 +42,7 @@ int op_queue_start(struct op_queue *queue, unsigned shards, unsigned threads_per
         shard->threads = calloc(threads_per_shard, sizeof(*shard->threads));
         if (!shard->threads)
             return log_error("no memory for the op queue");
-        wait_queue_init(&shard->requests);
+        wait_queue_init(&shard->requests, LOCK_OPQUEUE, shard->number);
         for (; shard->started < threads_per_shard; shard->started++) {
             if (pthread_create(&shard->threads[shard->started], NULL, work, shard) != 0)
                 return log_error("no thread for a worker of the op queue");

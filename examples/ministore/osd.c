@@ -5,9 +5,11 @@
 #include <optrail/probe.h>
 #include <stdlib.h>
 
+#include "allocator_storm.h"
 #include "finisher.h"
 #include "inject.h"
 #include "messenger.h"
+#include "named_lock.h"
 #include "op_queue.h"
 #include "placement_group.h"
 #include "replication.h"
@@ -19,6 +21,9 @@ static struct {
     struct placement_groups groups;
     struct op_queue queue;
     struct finisher finisher;
+    bool has_account;
+    struct named_lock account_lock;
+    uint64_t accounted[FRAME_TYPE_END]; /* ops begun, by type: under account_lock */
     bool has_groups, has_finisher, has_store, has_queue;
 } osd;
 
@@ -52,14 +57,27 @@ static int prepare(struct request *request)
     return request->data ? 0 : ENOMEM;
 }
 
+/* An account of all ops behind one lock: it is there to be a disease. */
+static void account(const struct request *request)
+{
+    if (!osd.has_account)
+        return;
+    lock_take(&osd.account_lock);
+    osd.accounted[request->frame.type]++;
+    inject_delay(INJECT_ACCOUNT_HOLD, 1);
+    lock_give(&osd.account_lock);
+}
+
 static void process(struct request *request)
 {
     struct placement_group *group = request->group;
     OPTRAIL(pg_lock_request, request, group->number, 0);
     inject_delay(INJECT_PG_LOCK, 1);
-    pthread_mutex_lock(&group->lock);
+    lock_take_marked(&group->lock);
     OPTRAIL(pg_lock_acquired, request, group->number, 0);
     int error = prepare(request);
+    account(request);
+    allocator_storm();
     inject_delay(INJECT_OSD_PREPARE, 1);
     inject_delay(INJECT_PG_LOCK_HOLD, 1);
     OPTRAIL(osd_prepared, request, 0, 0);
@@ -86,7 +104,7 @@ static void process(struct request *request)
     OPTRAIL(osd_leave, request, 0, 0);
     if (answer)
         messenger_reply_mark(request);
-    pthread_mutex_unlock(&group->lock);
+    lock_give_marked(&group->lock);
     if (answer)
         messenger_reply_send(request);
 }
@@ -99,9 +117,9 @@ static void commit_callback(struct request *request)
     int replica_error = atomic_load_explicit(&request->replica_error, memory_order_relaxed);
     if (replica_error && !request->error)
         request_fail(request, replica_error);
-    pthread_mutex_lock(&group->lock);
+    lock_take(&group->lock);
     group->committed++;
-    pthread_mutex_unlock(&group->lock);
+    lock_give(&group->lock);
     inject_delay(INJECT_COMMIT_CALLBACK, 1);
     messenger_reply_mark(request);
     messenger_reply_send(request);
@@ -109,6 +127,10 @@ static void commit_callback(struct request *request)
 
 int osd_start(const struct daemon_options *options)
 {
+    osd.has_account = options->account_lock != ACCOUNT_NONE;
+    lock_init(&osd.account_lock,
+              options->account_lock == ACCOUNT_SPIN ? LOCK_KIND_SPIN : LOCK_KIND_MUTEX,
+              LOCK_ACCOUNT, 0);
     osd.kind = options->store == STORE_MEMSTORE ? &store_memstore : &store_filestore;
     if (placement_groups_init(&osd.groups, (uint32_t)options->placement_groups) != 0)
         return -1;

@@ -14,8 +14,8 @@ int placement_groups_init(struct placement_groups *groups, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         struct placement_group *group = &groups->group[i];
         group->number = i;
-        pthread_mutex_init(&group->lock, NULL);
-        pthread_mutex_init(&group->order_lock, NULL);
+        lock_init(&group->lock, LOCK_KIND_MUTEX, LOCK_PG, i);
+        lock_init(&group->order_lock, LOCK_KIND_MUTEX, LOCK_PG_ORDER, i);
         pthread_cond_init(&group->applied, NULL);
         node_list_init(&group->apply_list);
     }
@@ -26,23 +26,13 @@ void placement_groups_destroy(struct placement_groups *groups)
 {
     for (uint32_t i = 0; i < groups->count; i++) {
         pthread_cond_destroy(&groups->group[i].applied);
-        pthread_mutex_destroy(&groups->group[i].order_lock);
-        pthread_mutex_destroy(&groups->group[i].lock);
+        lock_destroy(&groups->group[i].order_lock);
+        lock_destroy(&groups->group[i].lock);
     }
     free(groups->group);
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood, 2014): a bijection that mixes all bits. */
-uint64_t object_hash(uint64_t object)
-{
-    object ^= object >> 30;
-    object *= 0xbf58476d1ce4e5b9ull;
-    object ^= object >> 27;
-    object *= 0x94d049bb133111ebull;
-    return object ^ object >> 31;
-}
-
 struct placement_group *placement_group_of(const struct placement_groups *groups, uint64_t object)
 {
-    return &groups->group[(object_hash(object) >> 32) % groups->count];
+    return &groups->group[placement_group_number(object, groups->count)];
 }

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "named_lock.h"
+#include "object_hash.h"
 #include "request.h"
 #include "wait_queue.h"
 
@@ -14,11 +16,11 @@
  */
 struct placement_group {
     uint32_t number;
-    pthread_mutex_t lock;
+    struct named_lock lock;
     uint64_t committed; /* writes answered, under the lock */
 
     /* Journaled writes of this group, applied one after the other in journal order. */
-    pthread_mutex_t order_lock;
+    struct named_lock order_lock;
     pthread_cond_t applied;
     struct request *unapplied;   /* submitted and not yet applied, by next_unapplied */
     struct node_list apply_list; /* those that an apply thread can take */
@@ -34,9 +36,6 @@ struct placement_groups {
 /* 0, or -1 after a message. */
 int placement_groups_init(struct placement_groups *groups, uint32_t count);
 void placement_groups_destroy(struct placement_groups *groups);
-
-/* A well-mixed number for an object: groups, directories and tables take their bits from it. */
-uint64_t object_hash(uint64_t object);
 
 struct placement_group *placement_group_of(const struct placement_groups *groups, uint64_t object);
 

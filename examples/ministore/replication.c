@@ -14,6 +14,7 @@
 #include "daemon_log.h"
 #include "daemon_stats.h"
 #include "inject.h"
+#include "named_lock.h"
 #include "tcp.h"
 
 #define PEERS_MAX 16
@@ -36,7 +37,7 @@ struct peer {
     pthread_t sender, receiver;
     bool has_sender, has_receiver;
 
-    pthread_mutex_t lock; /* of what follows */
+    struct named_lock lock; /* of what follows */
     pthread_cond_t filled;
     struct node_list to_send;
     struct replica *oldest, *newest; /* not answered, in the order in which they were asked */
@@ -105,9 +106,9 @@ int replication_prepare(struct request *request)
 /* The op's branch begins. False: the peer is gone. */
 static bool fork_to(struct peer *peer, struct request *request)
 {
-    pthread_mutex_lock(&peer->lock);
+    lock_take(&peer->lock);
     bool gone = peer->gone;
-    pthread_mutex_unlock(&peer->lock);
+    lock_give(&peer->lock);
     if (gone) {
         stats_add(replicas_missed, 1);
         return false;
@@ -122,7 +123,7 @@ static bool fork_to(struct peer *peer, struct request *request)
 
 static void hand_over(struct peer *peer, struct replica *replica)
 {
-    pthread_mutex_lock(&peer->lock);
+    lock_take(&peer->lock);
     bool gone = peer->gone; /* since the fork */
     if (!gone) {
         replica->route = ++peer->route;
@@ -136,7 +137,7 @@ static void hand_over(struct peer *peer, struct replica *replica)
         node_list_push(&peer->to_send, &replica->node);
         pthread_cond_signal(&peer->filled);
     }
-    pthread_mutex_unlock(&peer->lock);
+    lock_give(&peer->lock);
     if (gone) {
         stats_add(replicas_missed, 1);
         request_put(replica->request);
@@ -175,12 +176,12 @@ static void *send_copies(void *argument)
 {
     struct peer *peer = argument;
     for (;;) {
-        pthread_mutex_lock(&peer->lock);
+        lock_take(&peer->lock);
         while (!peer->to_send.first && !peer->gone)
-            pthread_cond_wait(&peer->filled, &peer->lock);
+            lock_wait(&peer->lock, &peer->filled);
         struct queue_node *node = node_list_pop(&peer->to_send);
         bool gone = peer->gone;
-        pthread_mutex_unlock(&peer->lock);
+        lock_give(&peer->lock);
         if (!node)
             return NULL;
         struct replica *replica = queue_entry(node, struct replica, node);
@@ -199,14 +200,14 @@ static const char *take_answer(struct peer *peer, const unsigned char header[FRA
         return wrong;
     if (!frame.reply || frame.type != FRAME_REPLICATE)
         return "it sent what is no answer to a copy";
-    pthread_mutex_lock(&peer->lock);
+    lock_take(&peer->lock);
     struct replica *replica = peer->oldest;
     while (replica && replica->route != frame.route)
         replica = replica->newer;
     if (replica)
         take_off(peer, replica);
     peer->answered_ns = clock_now_ns();
-    pthread_mutex_unlock(&peer->lock);
+    lock_give(&peer->lock);
     if (!replica)
         return "it answered what it was not asked";
     if (frame.result) {
@@ -220,24 +221,24 @@ static const char *take_answer(struct peer *peer, const unsigned char header[FRA
 
 static bool is_silent(struct peer *peer)
 {
-    pthread_mutex_lock(&peer->lock);
+    lock_take(&peer->lock);
     uint64_t now = clock_now_ns();
     uint64_t since = peer->oldest ? peer->oldest->asked_ns : now;
     if (since < peer->answered_ns)
         since = peer->answered_ns;
-    pthread_mutex_unlock(&peer->lock);
+    lock_give(&peer->lock);
     return now > since && now - since > replication.timeout_ns;
 }
 
 static void give_up(struct peer *peer, const char *why)
 {
-    pthread_mutex_lock(&peer->lock);
+    lock_take(&peer->lock);
     struct replica *owed = peer->oldest;
     bool stopping = peer->stopping;
     peer->oldest = peer->newest = NULL;
     peer->gone = true;
     pthread_cond_signal(&peer->filled);
-    pthread_mutex_unlock(&peer->lock);
+    lock_give(&peer->lock);
     shutdown(peer->fd, SHUT_RDWR);
     if (!stopping) {
         stats_add(peers_lost, 1);
@@ -282,7 +283,7 @@ static void *receive_answers(void *argument)
 
 static int start_peer(struct peer *peer)
 {
-    pthread_mutex_init(&peer->lock, NULL);
+    lock_init(&peer->lock, LOCK_KIND_MUTEX, LOCK_PEER, peer->number);
     pthread_cond_init(&peer->filled, NULL);
     node_list_init(&peer->to_send);
     peer->fd = tcp_connect(peer->host, peer->port);
@@ -311,12 +312,12 @@ void replication_stop(void)
         struct peer *peer = &replication.peers[i];
         if (peer->fd < 0)
             continue;
-        pthread_mutex_lock(&peer->lock);
+        lock_take(&peer->lock);
         peer->stopping = true;
         if (!peer->has_receiver) /* else it is the receiver that ends the sender */
             peer->gone = true;
         pthread_cond_signal(&peer->filled);
-        pthread_mutex_unlock(&peer->lock);
+        lock_give(&peer->lock);
         shutdown(peer->fd, SHUT_RDWR);
         if (peer->has_receiver)
             pthread_join(peer->receiver, NULL);

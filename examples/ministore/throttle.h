@@ -6,17 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "named_lock.h"
+
 /* A budget that is taken and given back: bytes of messages, ops in a store. One taker larger than
  * the whole budget passes when nobody else holds any of it, as in Ceph's Throttle. */
 struct throttle {
-    pthread_mutex_t lock;
+    struct named_lock lock;
     pthread_cond_t changed;
     uint64_t limit;
     uint64_t taken;
     bool stopped;
 };
 
-void throttle_init(struct throttle *throttle, uint64_t limit);
+/* `name`: of the lock inside. */
+void throttle_init(struct throttle *throttle, enum lock_name name, uint64_t limit);
 void throttle_destroy(struct throttle *throttle);
 
 /* Waits for room and takes it. false: the throttle was stopped, nothing is taken. */

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "named_lock.h"
+
 /* A first-in first-out list of things that carry a queue_node; and one that threads wait on. */
 
 struct queue_node {
@@ -45,13 +47,14 @@ static inline struct queue_node *node_list_pop(struct node_list *list)
 }
 
 struct wait_queue {
-    pthread_mutex_t lock;
+    struct named_lock lock;
     pthread_cond_t filled;
     struct node_list list;
     bool stopped;
 };
 
-void wait_queue_init(struct wait_queue *queue);
+/* `name`, `instance`: of the lock inside. */
+void wait_queue_init(struct wait_queue *queue, enum lock_name name, uint64_t instance);
 void wait_queue_destroy(struct wait_queue *queue);
 
 /* Appends and wakes one waiting thread. */

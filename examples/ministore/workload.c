@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "object_hash.h"
+
 /* splitmix64 (Steele, Lea, Flood, 2014) as a function of its state. */
 static uint64_t mix(uint64_t x)
 {
@@ -22,12 +24,27 @@ uint64_t workload_object(const struct load_options *options, unsigned thread, ui
     return number * options->threads + thread;
 }
 
+/* The next object that lies in placement group 0; the same one if a thread has none there. */
+static uint64_t hot_object(const struct load_options *options, unsigned thread, uint64_t object)
+{
+    uint64_t objects = workload_objects(options, thread);
+    for (uint64_t i = 0; i < objects; i++) {
+        uint64_t at = (object + i) % objects;
+        uint64_t number = options->first_object + workload_object(options, thread, at);
+        if (placement_group_number(number, (uint32_t)options->placement_groups) == 0)
+            return at;
+    }
+    return object;
+}
+
 struct planned_op workload_op(const struct load_options *options, unsigned thread, uint64_t number)
 {
     uint64_t dice = mix(mix(options->seed ^ mix(thread)) + number);
     uint64_t object = mix(dice) % workload_objects(options, thread);
     bool write = options->mode == LOAD_WRITE ||
                  (options->mode == LOAD_MIXED && dice % 100 >= options->reads);
+    if (mix(dice ^ object) % 100 < options->hot_pg)
+        object = hot_object(options, thread, object);
     return (struct planned_op){.write = write, .object = workload_object(options, thread, object)};
 }
 

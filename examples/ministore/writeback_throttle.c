@@ -29,10 +29,10 @@ static struct dirty_file **bucket_of(struct writeback_throttle *throttle, uint64
 void writeback_throttle_wait(struct writeback_throttle *throttle)
 {
     OPTRAIL(wbthrottle_wait_begin, 0, throttle->dirty, 0);
-    pthread_mutex_lock(&throttle->lock);
+    lock_take(&throttle->lock);
     while (throttle->enabled && !throttle->stopped && throttle->dirty >= throttle->limit)
-        pthread_cond_wait(&throttle->cleaned, &throttle->lock);
-    pthread_mutex_unlock(&throttle->lock);
+        lock_wait_room(&throttle->lock, &throttle->cleaned);
+    lock_give(&throttle->lock);
     inject_delay(INJECT_WBTHROTTLE_WAIT, 1);
     OPTRAIL(wbthrottle_wait_end, 0, throttle->dirty, 0);
 }
@@ -41,7 +41,7 @@ void writeback_throttle_add(struct writeback_throttle *throttle, struct file *fi
 {
     if (!throttle->enabled)
         return;
-    pthread_mutex_lock(&throttle->lock);
+    lock_take(&throttle->lock);
     struct dirty_file **bucket = bucket_of(throttle, file->object);
     struct dirty_file *dirty = *bucket;
     while (dirty && dirty->file->object != file->object)
@@ -61,7 +61,7 @@ void writeback_throttle_add(struct writeback_throttle *throttle, struct file *fi
         if (throttle->dirty >= throttle->start)
             pthread_cond_signal(&throttle->dirtied);
     }
-    pthread_mutex_unlock(&throttle->lock);
+    lock_give(&throttle->lock);
 }
 
 static struct dirty_file *take_oldest(struct writeback_throttle *throttle)
@@ -92,22 +92,22 @@ static void sync_file(const struct writeback_throttle *throttle, const struct fi
 static void *flush(void *argument)
 {
     struct writeback_throttle *throttle = argument;
-    pthread_mutex_lock(&throttle->lock);
+    lock_take(&throttle->lock);
     for (;;) {
         while (!throttle->stopped && (throttle->dirty < throttle->start || !throttle->oldest))
-            pthread_cond_wait(&throttle->dirtied, &throttle->lock);
+            lock_wait(&throttle->lock, &throttle->dirtied);
         if (throttle->stopped)
             break;
         struct dirty_file *dirty = take_oldest(throttle);
-        pthread_mutex_unlock(&throttle->lock);
+        lock_give(&throttle->lock);
         sync_file(throttle, dirty->file);
         file_put(dirty->file);
-        pthread_mutex_lock(&throttle->lock);
+        lock_take(&throttle->lock);
         throttle->dirty -= dirty->writes;
         pthread_cond_broadcast(&throttle->cleaned);
         free(dirty);
     }
-    pthread_mutex_unlock(&throttle->lock);
+    lock_give(&throttle->lock);
     return NULL;
 }
 
@@ -119,7 +119,7 @@ int writeback_throttle_start(struct writeback_throttle *throttle,
                                             .sync = (enum sync_choice)options->sync};
     throttle->enabled = options->wbthrottle == SWITCH_ON && options->sync != SYNC_NONE;
     throttle->newest_link = &throttle->oldest;
-    pthread_mutex_init(&throttle->lock, NULL);
+    lock_init(&throttle->lock, LOCK_KIND_MUTEX, LOCK_WBTHROTTLE, 0);
     pthread_cond_init(&throttle->dirtied, NULL);
     pthread_cond_init(&throttle->cleaned, NULL);
     if (!throttle->enabled)
@@ -135,11 +135,11 @@ int writeback_throttle_start(struct writeback_throttle *throttle,
 
 void writeback_throttle_stop(struct writeback_throttle *throttle)
 {
-    pthread_mutex_lock(&throttle->lock);
+    lock_take(&throttle->lock);
     throttle->stopped = true;
     pthread_cond_broadcast(&throttle->dirtied);
     pthread_cond_broadcast(&throttle->cleaned);
-    pthread_mutex_unlock(&throttle->lock);
+    lock_give(&throttle->lock);
     if (throttle->running)
         pthread_join(throttle->flusher, NULL);
     while (throttle->oldest) {
@@ -150,5 +150,5 @@ void writeback_throttle_stop(struct writeback_throttle *throttle)
     free(throttle->buckets);
     pthread_cond_destroy(&throttle->cleaned);
     pthread_cond_destroy(&throttle->dirtied);
-    pthread_mutex_destroy(&throttle->lock);
+    lock_destroy(&throttle->lock);
 }

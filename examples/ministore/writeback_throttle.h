@@ -8,6 +8,7 @@
 
 #include "daemon_options.h"
 #include "fd_cache.h"
+#include "named_lock.h"
 
 /* Keeps the dirty writes in the page cache few: from `start` on a flusher thread syncs the files
  * that are dirty for the longest time, at `limit` apply threads wait for it. */
@@ -15,7 +16,7 @@ struct writeback_throttle {
     bool enabled;
     uint64_t start, limit; /* writes */
     enum sync_choice sync;
-    pthread_mutex_t lock; /* of what follows */
+    struct named_lock lock; /* of what follows */
     pthread_cond_t dirtied, cleaned;
     _Atomic uint64_t dirty; /* writes not yet synced, with those being synced; read by marks */
     struct dirty_file *oldest, **newest_link; /* owned, in the order of their first write */

@@ -32,6 +32,13 @@ struct optrail_lttng_slot {
     void (*emit)(uint64_t key, uint64_t arg0, uint64_t arg1);
 };
 
+/* The kinds of waits that lock.request tells: OPTRAIL_WAIT_mutex and so on (optrail/waits.def). */
+enum optrail_wait_kind {
+#define OPTRAIL_WAIT(name, class, owner, text) OPTRAIL_WAIT_##name,
+#include <optrail/waits.def>
+#undef OPTRAIL_WAIT
+};
+
 /* The longest text of an event, in bytes without the NUL. */
 #define OPTRAIL_TEXT_MAX 4095
 
