@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: (MIT OR GPL-2.0)
+/*
+ * Contended waits at futexes. A thread's wait is written down in its row when the futex call is
+ * entered, its release by the scheduler's tracepoint in the context of who wakes it, and told when
+ * the call is left: nothing that takes time is done between the lock's release and the wake.
+ */
+#include "vmlinux.h"
+/* vmlinux.h has the fixed-width types; the headers of ours ask for <stdint.h> */
+#define _STDINT_H
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "event.h"
+#include "op_fold.h"
+#include "lock_wait.h"
+#include "lock_record.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* from <linux/futex.h> */
+#define FUTEX_WAIT            0
+#define FUTEX_WAKE            1
+#define FUTEX_REQUEUE         3
+#define FUTEX_CMP_REQUEUE     4
+#define FUTEX_WAKE_OP         5
+#define FUTEX_LOCK_PI         6
+#define FUTEX_UNLOCK_PI       7
+#define FUTEX_WAIT_BITSET     9
+#define FUTEX_WAKE_BITSET     10
+#define FUTEX_LOCK_PI2        13
+#define FUTEX_PRIVATE_FLAG    128
+#define FUTEX_COMMAND         0x7f
+#define FUTEX_WAITERS         0x80000000u
+#define FUTEX_OWNER_DIED      0x40000000u
+#define FUTEX_TID             0x3fffffffu
+#define EINTR                 4
+#define EAGAIN                11
+#define ETIMEDOUT             110
+#define ERESTARTSYS           512
+#define ERESTART_RESTARTBLOCK 516
+#define TASK_UNINTERRUPTIBLE  2
+
+/* Set before loading. */
+const volatile __u64 namespace_device = 0;
+const volatile __u64 namespace_inode = 0; /* 0: the initial pid namespace, where numbers agree */
+const volatile __u32 condvars = 0;        /* enum lock_condvars */
+const volatile bool take_stacks = true;
+const volatile bool follow_owners = true;
+const volatile bool has_ops = false; /* the maps of the fold are there */
+const volatile __u64 op_timeout_ns = 0;
+const volatile __u32 stack_base = 0; /* stacks are numbered from the next one on */
+
+#define CONDVARS_SAMPLED 0
+#define CONDVARS_OF_OPS  1
+#define CONDVARS_ALL     2
+#define CONDVARS_NONE    3
+#define CONDVAR_SAMPLE   64
+
+/* How many threads wait, at this moment, for something that somebody else has: without any, nobody
+ * is watched. */
+int waiters = 0;
+/* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
+ */
+__u64 sample_below_ns = 0;
+/* Snapshots left until the loader raises it again. */
+int snapshots_left = 0;
+__u32 stack_count = 0;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_PROCESSES);
+    __type(key, __u32);
+    __type(value, struct lock_process);
+} processes SEC(".maps");
+
+/* In a pid namespace: by the number there, for the kernel's is not known to the loader. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_PROCESSES);
+    __type(key, __u32);
+    __type(value, struct lock_process);
+} named_processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_SITES);
+    __type(key, struct lock_site_key);
+    __type(value, struct lock_site);
+} sites SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_THREADS);
+    __type(key, __u64);
+    __type(value, struct lock_thread);
+} threads SEC(".maps");
+
+/* What a new row of `threads` begins with: too large for a program's stack. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lock_thread);
+} blank_thread SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_STACKS);
+    __type(key, struct lock_stack_key);
+    __type(value, struct lock_stack);
+} stacks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, LOCK_COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 8 * 1024 * 1024); /* the loader may set another size */
+} ring SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+    __u64 *counter = bpf_map_lookup_elem(&counters, &which);
+    if (counter)
+        (*counter)++;
+}
+
+#include "lock_op.bpf.h"
+#include "lock_stack.bpf.h"
+#include "lock_threads.bpf.h"
+
+/* The class of the call site: by its program counter, else by the return address behind it.
+ * *shared: by the latter. */
+static __always_inline __u32 site_class(__u32 pid, __u64 counter, __u64 stack_pointer, bool *shared)
+{
+    struct lock_site_key key = {.pid = pid, .counter = counter};
+    struct lock_site *site = bpf_map_lookup_elem(&sites, &key);
+    *shared = false;
+    if (!site)
+        return LOCK_SITE_NONE;
+    if (!site->shared)
+        return site->class;
+    *shared = true;
+    __u32 class = site->class;
+    if (bpf_probe_read_user(&key.counter, sizeof(key.counter),
+                            (void *)(stack_pointer + site->frame)))
+        return class;
+    site = bpf_map_lookup_elem(&sites, &key);
+    return site ? site->class : class;
+}
+
+/* Where the lock begins, whose futex word this is; which kind of wait it is. */
+struct wait_facts {
+    __u64 lock;
+    __u32 kind;
+    __u32 owner;
+    bool owned; /* by its kind: the word can tell */
+};
+
+#define WORDS 6 /* of 4 bytes, from the futex's on */
+
+static __always_inline void mutex_facts(struct wait_facts *facts, const __u32 *words, __u32 op,
+                                        __u32 value)
+{
+    __u32 command = op & FUTEX_COMMAND;
+    facts->owned = true;
+    facts->owner = words[2];
+    if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
+        facts->kind = WAIT_mutex_pi;
+        facts->owner = words[0] & FUTEX_TID;
+    } else if (value & FUTEX_WAITERS) {
+        facts->kind = WAIT_mutex_shared;
+        facts->owner = value & FUTEX_TID;
+    } else if (!(op & FUTEX_PRIVATE_FLAG)) {
+        facts->kind = WAIT_mutex_shared;
+    } else {
+        facts->kind = command == FUTEX_WAIT_BITSET ? WAIT_mutex_timed : WAIT_mutex;
+    }
+}
+
+/* glibc's pthread_rwlock_t: writers sleep at +12 for each other, everybody at +8 for the phase to
+ * change; the writer's thread is at +24. */
+static __always_inline void rwlock_facts(struct wait_facts *facts, const __u32 *words, bool write,
+                                         __u32 value)
+{
+    bool second = write && (value & 1);
+    facts->kind = write ? WAIT_rwlock_write : WAIT_rwlock_read;
+    facts->lock -= second ? 12 : 8;
+    facts->owned = true;
+    facts->owner = second ? words[3] : words[4];
+}
+
+/* glibc's pthread_cond_t: two groups' words at +40 and +44; its own lock at +32, and the words that
+ * its groups are closed with at +16 and +20. */
+static __always_inline void condvar_facts(struct wait_facts *facts, bool shared)
+{
+    bool odd = facts->lock & 4;
+    facts->kind = shared ? WAIT_condvar : WAIT_condvar_internal;
+    if (shared)
+        facts->lock -= odd ? 44 : 40;
+}
+
+static __always_inline void find_facts(struct wait_facts *facts, __u32 class, bool shared,
+                                       const __u32 *words, __u32 op, __u32 value)
+{
+    switch (class) {
+    case LOCK_SITE_MUTEX:
+        /* a mutex that is waited for holds 2, or its owner */
+        if ((op & FUTEX_COMMAND) == FUTEX_WAIT && value != 2 && !(value & FUTEX_WAITERS))
+            facts->kind = WAIT_condvar_internal;
+        else
+            mutex_facts(facts, words, op, value);
+        return;
+    case LOCK_SITE_READ:
+    case LOCK_SITE_WRITE:
+        rwlock_facts(facts, words, class == LOCK_SITE_WRITE, value);
+        return;
+    case LOCK_SITE_CONDVAR:
+        condvar_facts(facts, shared);
+        return;
+    case LOCK_SITE_SEMAPHORE:
+        facts->kind = WAIT_semaphore;
+        return;
+    case LOCK_SITE_JOIN:
+        facts->kind = WAIT_join;
+        return;
+    case LOCK_SITE_BARRIER:
+        facts->kind = WAIT_barrier;
+        return;
+    case LOCK_SITE_ONCE:
+        facts->kind = WAIT_once;
+        return;
+    case LOCK_SITE_PRIVATE:
+        facts->kind = WAIT_allocator; /* or stdio's: its stack tells the loader */
+        return;
+    case LOCK_SITE_LIBC:
+        facts->kind = WAIT_libc;
+        return;
+    case LOCK_SITE_SYSCALL:
+        facts->kind = WAIT_futex;
+        return;
+    default:
+        facts->kind = WAIT_unknown;
+        count(LOCK_UNMATCHED);
+        /* a libc that we know nothing of: what it can only be */
+        if ((op & FUTEX_COMMAND) == FUTEX_LOCK_PI || (op & FUTEX_COMMAND) == FUTEX_LOCK_PI2 ||
+            ((op & FUTEX_COMMAND) == FUTEX_WAIT && (value & FUTEX_WAITERS)))
+            mutex_facts(facts, words, op, value);
+    }
+}
+
+/* Kinds at which a thread that had the lock gives it back by a wake of its own, always: so a second
+ * wait without such a wake between goes on with the first. */
+static __always_inline bool wakes_when_released(__u32 kind)
+{
+    return kind == WAIT_mutex || kind == WAIT_mutex_shared || kind == WAIT_mutex_timed ||
+           kind == WAIT_allocator || kind == WAIT_libc || kind == WAIT_condvar_internal;
+}
+
+/* Kinds at which somebody has what is waited for. The others may be waited at for ever, by a thread
+ * that has nothing to do: nobody is watched for their sake. */
+static __always_inline bool is_followed(__u32 kind, __u16 flags)
+{
+    return wakes_when_released(kind) || kind == WAIT_mutex_pi || kind == WAIT_rwlock_read ||
+           kind == WAIT_rwlock_write || kind == WAIT_once ||
+           (kind == WAIT_condvar && !(flags & LOCK_RECORD_IDLE));
+}
+
+/* Whether the wait is of interest; condition variables without an op mostly are not. */
+static __always_inline bool choose(const struct wait_facts *facts, __u32 pid, __u32 tid, __u64 now,
+                                   __u32 *weight, __u16 *flags)
+{
+    if (facts->kind != WAIT_condvar)
+        return true;
+    struct lock_op op = {};
+    if (condvars != CONDVARS_NONE && find_op(pid, tid, now, &op))
+        return true;
+    count(LOCK_CONDVAR_IDLE);
+    *flags |= LOCK_RECORD_IDLE;
+    if (condvars == CONDVARS_ALL)
+        return true;
+    if (condvars == CONDVARS_SAMPLED && (bpf_get_prandom_u32() & (CONDVAR_SAMPLE - 1)) == 0) {
+        *weight = CONDVAR_SAMPLE;
+        return true;
+    }
+    return false;
+}
+
+static __always_inline void begin_wait(const struct lock_process *process, __u32 tgid, __u64 uaddr,
+                                       __u32 op, __u32 value)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    __u64 counter = registers->ip, stack_pointer = registers->sp;
+    bool shared;
+    __u32 class = site_class(process->pid, counter, stack_pointer, &shared);
+    struct wait_facts facts = {.lock = uaddr};
+    __u32 weight = 1, tid;
+    __u16 flags = 0;
+    if (class == LOCK_SITE_CONDVAR && shared && condvars == CONDVARS_NONE) {
+        count(LOCK_CONDVAR_IDLE);
+        return;
+    }
+    __u32 words[WORDS];
+    if (bpf_probe_read_user(words, sizeof(words), (void *)uaddr)) {
+        /* the word alone may still be there */
+        __builtin_memset(words, 0, sizeof(words));
+        if (bpf_probe_read_user(words, sizeof(words[0]), (void *)uaddr)) {
+            count(LOCK_FAULTS_WORD);
+            return;
+        }
+    }
+    find_facts(&facts, class, shared, words, op, value);
+    bool pi = (op & FUTEX_COMMAND) == FUTEX_LOCK_PI || (op & FUTEX_COMMAND) == FUTEX_LOCK_PI2;
+    if (pi ? !(words[0] & FUTEX_TID) : words[0] != value) {
+        count(LOCK_REFUSED);
+        return;
+    }
+    __u64 now = bpf_ktime_get_ns();
+    tid = tid_of_current();
+    if (!choose(&facts, process->pid, tid, now, &weight, &flags))
+        return;
+    struct lock_thread *thread = thread_row(thread_key(tgid, task), process->pid, tid);
+    if (!thread)
+        return;
+    if (wakes_when_released(facts.kind) && thread->last_word == uaddr &&
+        thread->last_counter == counter && thread->last_stack_pointer == stack_pointer)
+        flags |= LOCK_RECORD_CONTINUES;
+    else
+        thread->acquisition++;
+    thread->word = uaddr;
+    thread->begin_ns = now;
+    thread->counter = counter;
+    thread->stack_pointer = stack_pointer;
+    thread->value = value;
+    thread->owner = facts.owner;
+    thread->kind = (__u16)facts.kind;
+    thread->weight = weight;
+    thread->wake_ns = 0;
+    thread->settled = 0;
+    thread->chain_lock = 0;
+    if (facts.owned && !facts.owner)
+        flags |= LOCK_RECORD_OWNERLESS;
+    thread->flags = flags;
+    thread->owner_key = 0;
+    thread->followed = follow_owners && is_followed(facts.kind, flags);
+    if (thread->followed) {
+        if (facts.owner)
+            watch(thread, (__u64)tgid << 32 | facts.owner, process->pid, now);
+        __sync_fetch_and_add(&waiters, 1);
+    }
+    thread->lock = facts.lock;
+}
+
+/* What the thread waited for may be given back: which of the locks that it had is it? */
+static __always_inline __u64 held_for(struct lock_thread *thread, __u64 uaddr, __u64 now)
+{
+    __u64 held = 0;
+#pragma unroll
+    for (int i = 0; i < LOCK_HAD; i++) {
+        __u64 above = uaddr - thread->had_lock[i];
+        if (thread->had_lock[i] && (above == 0 || above == 8 || above == 12)) {
+            held = now - thread->had_ns[i];
+            thread->had_lock[i] = 0;
+        }
+    }
+    return held;
+}
+
+static __always_inline void begin_wake(__u32 tgid, __u32 pid, __u64 uaddr)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    __u64 key = thread_key(tgid, task);
+    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    if (!thread) {
+        if (!waiters)
+            return;
+        thread = thread_row(key, pid, tid_of_current());
+        if (!thread)
+            return;
+    }
+    thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
+    if (thread->last_word == uaddr)
+        thread->last_word = 0;
+    thread->woken = 0;
+    thread->wake_word = uaddr;
+}
+
+static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+    const struct lock_process *process = process_of_current(tgid);
+    if (!process)
+        return;
+    switch (op & FUTEX_COMMAND) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+        begin_wait(process, tgid, uaddr, op, value);
+        return;
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_OP:
+    case FUTEX_WAKE_BITSET:
+    case FUTEX_UNLOCK_PI:
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+        begin_wake(tgid, process->pid, uaddr);
+        return;
+    default:
+        return;
+    }
+}
+
+static __always_inline void remember_lock(struct lock_thread *thread, __u64 now)
+{
+    __u64 lock = thread->lock;
+#pragma unroll
+    for (int i = 0; i < LOCK_HAD; i++)
+        if (thread->had_lock[i] == lock)
+            thread->had_lock[i] = 0;
+#pragma unroll
+    for (int i = LOCK_HAD - 1; i > 0; i--) {
+        thread->had_lock[i] = thread->had_lock[i - 1];
+        thread->had_ns[i] = thread->had_ns[i - 1];
+    }
+    thread->had_lock[0] = lock;
+    thread->had_ns[0] = now;
+}
+
+/* The sample: longer waits always, shorter ones in proportion to their length; the weight is a
+ * whole number, so that sums stay what they are on average. False: not this one. */
+static __always_inline bool sample(__u64 waited, __u32 *weight)
+{
+    __u64 below = sample_below_ns;
+    if (waited >= below)
+        return true;
+    __u64 each = below / (waited ? waited : 1) + 1;
+    if (each > 1u << 20)
+        each = 1u << 20;
+    if (bpf_get_prandom_u32() % (__u32)each)
+        return false;
+    *weight *= (__u32)each;
+    return true;
+}
+
+static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u32 weight,
+                                      __u32 stack)
+{
+    struct lock_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+    if (!record) {
+        count(LOCK_LOST);
+        return;
+    }
+    record->type = LOCK_RECORD_WAIT;
+    record->weight = weight;
+    record->begin_ns = thread->begin_ns;
+    record->end_ns = now;
+    record->lock = thread->lock;
+    record->counter = thread->counter;
+    record->wake_ns = thread->wake_ns;
+    record->hold_ns = thread->wake_ns ? thread->hold_ns : 0;
+    record->holder_op = thread->wake_ns ? thread->holder_op : 0;
+    record->holder_point = thread->wake_ns ? thread->holder_point : LOCK_WAIT_NO_POINT;
+    record->releaser = thread->wake_ns ? thread->releaser : 0;
+    record->chain_lock = thread->chain_lock;
+#pragma unroll
+    for (int i = 0; i < LOCK_STATES; i++)
+        record->meanwhile[i] = thread->settled ? thread->meanwhile[i] : 0;
+    record->pid = thread->pid;
+    record->tid = thread->tid;
+    record->owner = thread->owner;
+    record->stack = stack;
+    record->holder_stack = 0;
+    if (thread->wake_ns) {
+        struct lock_thread *releaser = bpf_map_lookup_elem(&threads, &thread->releaser_key);
+        if (releaser && releaser->release_ns == thread->wake_ns)
+            record->holder_stack = releaser->release_stack;
+    }
+    record->acquisition = thread->acquisition;
+    record->kind = thread->kind;
+    record->flags = thread->flags;
+    struct lock_op op = {.point = LOCK_WAIT_NO_POINT};
+    find_op(thread->pid, thread->tid, now, &op);
+    record->op = op.key;
+    record->point = op.point;
+    record->unused = 0;
+    thread->told_ns = now;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void end_wait(struct lock_thread *thread, __u32 tgid, long result)
+{
+    __u64 now = bpf_ktime_get_ns();
+    __u32 weight = thread->weight;
+    if (thread->followed) {
+        settle(thread, now);
+        __sync_fetch_and_add(&waiters, -1);
+    }
+    thread->last_word = thread->word;
+    thread->last_counter = thread->counter;
+    thread->last_stack_pointer = thread->stack_pointer;
+    if (result == -EAGAIN) {
+        count(LOCK_REFUSED); /* the word changed on the way in */
+        thread->lock = 0;
+        return;
+    }
+    count(LOCK_WAITS);
+    if (result == -ETIMEDOUT)
+        thread->flags |= LOCK_RECORD_GAVE_UP;
+    else if (result < 0)
+        thread->flags |= LOCK_RECORD_INTERRUPTED;
+    else
+        remember_lock(thread, now);
+    if (thread->kind == WAIT_mutex_shared && thread->value & FUTEX_WAITERS) {
+        __u32 word = 0;
+        if (bpf_probe_read_user(&word, sizeof(word), (void *)thread->word) == 0 &&
+            word & FUTEX_OWNER_DIED)
+            thread->flags |= LOCK_RECORD_OWNER_DIED;
+    }
+    if (sample(now - thread->begin_ns, &weight)) {
+        __u32 stack = take_stacks ? stack_number(tgid, thread->pid) : 0;
+        tell_wait(thread, now, weight, stack);
+    } else {
+        count(LOCK_SAMPLED_OUT);
+    }
+    thread->lock = 0;
+}
+
+/* A wake is over, and it woke somebody who is watched: from where was it? If the one who was woken
+ * has told its wait already, the stack follows. */
+static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
+{
+    thread->wake_word = 0;
+    if (!thread->woken || !take_stacks)
+        return;
+    __u32 stack = stack_number(tgid, thread->pid);
+    thread->release_stack = stack;
+    thread->release_ns = thread->woken_ns;
+    struct lock_thread *woken = bpf_map_lookup_elem(&threads, &thread->woken_key);
+    if (!stack || !woken || woken->told_ns < thread->woken_ns)
+        return;
+    struct lock_release *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+    if (!record) {
+        count(LOCK_RELEASES_CROSSED);
+        return;
+    }
+    record->type = LOCK_RECORD_RELEASE;
+    record->pid = thread->pid;
+    record->waiter = thread->woken;
+    record->stack = stack;
+    record->wake_ns = thread->woken_ns;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void leave(long result)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+    if (!process_of_current(tgid))
+        return;
+    __u64 key = thread_key(tgid, bpf_get_current_task_btf());
+    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    if (!thread)
+        return;
+    if (thread->lock)
+        end_wait(thread, tgid, result);
+    else if (thread->wake_word)
+        end_wake(thread, tgid);
+}
+
+SEC("tp/syscalls/sys_enter_futex")
+int futex_enter(struct trace_event_raw_sys_enter *ctx)
+{
+    enter(ctx->args[0], (__u32)ctx->args[1], (__u32)ctx->args[2]);
+    return 0;
+}
+
+SEC("tp/syscalls/sys_exit_futex")
+int futex_exit(struct trace_event_raw_sys_exit *ctx)
+{
+    leave(ctx->ret);
+    return 0;
+}
+
+#include "lock_sched.bpf.h"

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
+#include "lock_capture.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "err.h"
+#include "lock_probe.h"
+#include "lock_process.h"
+#include "lock_stacks.h"
+#include "lock_waits.h"
+#include "tracer.h"
+
+#define DEFAULT_RATE  20000
+#define HELD_NS       300000000ull  /* a wait may go on: it is held back for so long */
+#define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
+
+struct lock_capture {
+    struct lock_capture_options options; /* without the targets */
+    struct watched_process *processes;   /* owned */
+    size_t process_count;
+    size_t *probe_of;          /* owned; of each process */
+    struct lock_probe *probes; /* owned */
+    size_t probe_count;
+    struct lock_stacks stacks;
+    struct lock_waits *waits;
+    struct lock_capture_counts counts;
+    uint64_t now, looked_ns;
+    bool finished;
+
+    lock_wait_callback *callback; /* of the call that is under way */
+    void *context;
+    int error;
+};
+
+bool lock_capture_supported(void)
+{
+    return true;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct watched_process *find_process(struct lock_capture *capture, uint32_t pid)
+{
+    for (size_t i = 0; i < capture->process_count; i++)
+        if ((uint32_t)capture->processes[i].target.pid == pid)
+            return &capture->processes[i];
+    return NULL;
+}
+
+static int take_wait(struct lock_capture *capture, const struct lock_record *record)
+{
+    struct watched_process *process = find_process(capture, record->pid);
+    if (!process || record->kind >= WAIT_KIND_COUNT)
+        return 0;
+    return lock_waits_add(capture->waits, process, record, capture->now, capture->callback,
+                          capture->context);
+}
+
+static int take_snapshot(struct lock_capture *capture, const struct lock_snapshot *snapshot,
+                         size_t size)
+{
+    struct watched_process *process = find_process(capture, snapshot->pid);
+    if (!process || snapshot->size > size - sizeof(*snapshot))
+        return 0;
+    return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
+                           snapshot->bytes, snapshot->size, capture->now);
+}
+
+/* A record of the ring; its first word says what it is. */
+static int take_record(void *context, void *data, size_t size)
+{
+    struct lock_capture *capture = context;
+    uint32_t type = *(const uint32_t *)data;
+    int error = 0;
+    if (type == LOCK_RECORD_WAIT && size >= sizeof(struct lock_record))
+        error = take_wait(capture, data);
+    else if (type == LOCK_RECORD_RELEASE && size >= sizeof(struct lock_release))
+        lock_waits_release(capture->waits, data);
+    else if (type == LOCK_RECORD_SNAPSHOT && size >= sizeof(struct lock_snapshot))
+        error = take_snapshot(capture, data, size);
+    if (error)
+        capture->error = error;
+    return error;
+}
+
+/* Which probe a target belongs to: one of its own where its ops are folded. */
+static size_t choose_probe(struct lock_capture *capture, const struct lock_target *target,
+                           size_t *shared)
+{
+    struct tracer_fold_maps maps;
+    if (target->tracer && tracer_fold_maps(target->tracer, &maps) == 0)
+        return capture->probe_count++;
+    if (*shared == SIZE_MAX)
+        *shared = capture->probe_count++;
+    return *shared;
+}
+
+static int open_targets(struct lock_capture *capture, const struct lock_capture_options *options)
+{
+    size_t shared = SIZE_MAX;
+    for (size_t i = 0; i < options->target_count; i++) {
+        const struct lock_target *target = &options->targets[i];
+        size_t before = capture->probe_count;
+        size_t probe = choose_probe(capture, target, &shared);
+        capture->probe_of[i] = probe;
+        int error = watched_process_open(target->pid, !options->no_stacks, &capture->processes[i]);
+        capture->process_count = i + 1;
+        if (!error && capture->probe_count > before)
+            error = lock_probe_load(&capture->probes[probe], options, target->tracer, probe,
+                                    take_record, capture);
+        if (!error)
+            error = lock_probe_add(&capture->probes[probe], &capture->processes[i]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int open_all(struct lock_capture *capture, const struct lock_capture_options *options)
+{
+    int error = target_privilege();
+    if (error)
+        return error;
+    capture->waits = lock_waits_create(&capture->stacks, &capture->counts);
+    if (!capture->waits || !capture->processes || !capture->probes || !capture->probe_of)
+        return err_no_memory();
+    error = open_targets(capture, options);
+    for (size_t i = 0; i < capture->probe_count && !error; i++)
+        error = lock_probe_attach(&capture->probes[i], options);
+    return error;
+}
+
+int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **result)
+{
+    *result = NULL;
+    if (options->target_count == 0 || options->target_count > LOCK_MAX_PROCESSES)
+        return err_set(EINVAL, "locks of at least one and at most %d processes can be captured",
+                       LOCK_MAX_PROCESSES);
+    struct lock_capture *capture = calloc(1, sizeof(*capture));
+    if (!capture)
+        return err_no_memory();
+    capture->options = *options;
+    capture->options.targets = NULL;
+    if (capture->options.rate == 0)
+        capture->options.rate = DEFAULT_RATE;
+    capture->stacks.whole_functions = options->whole_functions;
+    capture->processes = calloc(options->target_count, sizeof(*capture->processes));
+    capture->probes = calloc(options->target_count, sizeof(*capture->probes));
+    capture->probe_of = calloc(options->target_count, sizeof(*capture->probe_of));
+    int error = open_all(capture, options);
+    if (error) {
+        lock_capture_close(capture);
+        return error;
+    }
+    *result = capture;
+    return 0;
+}
+
+void lock_capture_close(struct lock_capture *capture)
+{
+    if (!capture)
+        return;
+    for (size_t i = 0; capture->probes && i < capture->probe_count; i++)
+        lock_probe_close(&capture->probes[i]);
+    for (size_t i = 0; capture->processes && i < capture->process_count; i++)
+        watched_process_close(&capture->processes[i]);
+    lock_waits_free(capture->waits);
+    lock_stacks_free(&capture->stacks);
+    free(capture->processes);
+    free(capture->probes);
+    free(capture->probe_of);
+    free(capture);
+}
+
+/* Takes what is in the rings. */
+static int drain(struct lock_capture *capture)
+{
+    for (size_t i = 0; i < capture->probe_count; i++) {
+        int got = ring_buffer__consume(capture->probes[i].ring);
+        if (capture->error)
+            return capture->error;
+        if (got < 0)
+            return err_set(-got, "cannot read the ring of waits: %s", strerror(-got));
+    }
+    return 0;
+}
+
+static void adapt(struct lock_capture *capture, uint64_t since)
+{
+    uint32_t rate = capture->options.rate / (uint32_t)capture->probe_count;
+    bool sampling = false;
+    for (size_t i = 0; i < capture->probe_count; i++)
+        if (lock_probe_adapt(&capture->probes[i], rate ? rate : 1, capture->now))
+            sampling = true;
+    if (capture->counts.sampling && since)
+        capture->counts.sampled_ns += capture->now - since;
+    capture->counts.sampling = sampling;
+}
+
+/* A process that has ended, or become another program, is told of no more. */
+static void look_at_processes(struct lock_capture *capture)
+{
+    if (capture->now - capture->looked_ns < LOOK_AGAIN_NS)
+        return;
+    capture->looked_ns = capture->now;
+    for (size_t i = 0; i < capture->process_count; i++) {
+        struct watched_process *process = &capture->processes[i];
+        if (process->ended || target_unchanged(&process->target) == 0)
+            continue;
+        process->ended = true;
+        lock_probe_remove(&capture->probes[capture->probe_of[i]], process);
+    }
+}
+
+static int begin(struct lock_capture *capture, lock_wait_callback *callback, void *context)
+{
+    uint64_t before = capture->now;
+    capture->callback = callback;
+    capture->context = context;
+    capture->error = 0;
+    capture->now = now_ns();
+    if (!capture->finished) {
+        look_at_processes(capture);
+        adapt(capture, before);
+    }
+    return drain(capture);
+}
+
+int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback, void *context)
+{
+    uint64_t before = capture->counts.delivered;
+    int error = begin(capture, callback, context);
+    if (!error)
+        error = lock_waits_flush(capture->waits, capture->now, HELD_NS, callback, context);
+    return error ? error : (int)(capture->counts.delivered - before);
+}
+
+static int take_unfinished(void *context, void *data, size_t size)
+{
+    struct lock_capture *capture = context;
+    const struct lock_record *record = data;
+    (void)size;
+    capture->counts.unfinished++;
+    return take_wait(capture, record);
+}
+
+int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callback, void *context)
+{
+    uint64_t before = capture->counts.delivered;
+    if (capture->finished)
+        return 0;
+    for (size_t i = 0; i < capture->probe_count; i++)
+        lock_probe_detach(&capture->probes[i]);
+    capture->finished = true;
+    int error = begin(capture, callback, context);
+    for (size_t i = 0; i < capture->probe_count && !error; i++)
+        error = lock_probe_unfinished(&capture->probes[i], capture->now, take_unfinished, capture);
+    if (!error)
+        error = lock_waits_flush(capture->waits, capture->now, 0, callback, context);
+    return error ? error : (int)(capture->counts.delivered - before);
+}
+
+const char *lock_capture_stack(struct lock_capture *capture, uint32_t stack, enum unwind_end *end)
+{
+    const struct lock_stack_text *found = lock_stacks_find(&capture->stacks, stack);
+    if (found && end)
+        *end = (enum unwind_end)found->end;
+    return found ? found->text : NULL;
+}
+
+/* What user space counts itself is there already; the rest are the kernel's counters. */
+struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
+{
+    struct lock_capture_counts counts = capture->counts;
+    for (size_t i = 0; i < capture->probe_count; i++) {
+        uint64_t kernel[LOCK_COUNTERS];
+        if (lock_probe_counters(&capture->probes[i], kernel))
+            continue;
+        counts.waits += kernel[LOCK_WAITS];
+        counts.sampled_out += kernel[LOCK_SAMPLED_OUT];
+        counts.condvar_idle += kernel[LOCK_CONDVAR_IDLE];
+        counts.refused += kernel[LOCK_REFUSED];
+        counts.lost += kernel[LOCK_LOST];
+        counts.threads_full += kernel[LOCK_THREADS_FULL];
+        counts.stacks_full += kernel[LOCK_STACKS_FULL];
+        counts.stacks_late += kernel[LOCK_STACKS_LATE];
+        counts.faults_word += kernel[LOCK_FAULTS_WORD];
+        counts.faults_stack += kernel[LOCK_FAULTS_STACK];
+        counts.unmatched_sites += kernel[LOCK_UNMATCHED];
+        counts.snapshots += kernel[LOCK_SNAPSHOTS];
+    }
+    counts.stacks = capture->stacks.taken;
+    counts.snapshots_differ = capture->stacks.differ;
+    memcpy(counts.ended, capture->stacks.ended, sizeof(counts.ended));
+    return counts;
+}
+
+bool lock_capture_targets_ended(const struct lock_capture *capture)
+{
+    for (size_t i = 0; i < capture->process_count; i++)
+        if (!capture->processes[i].ended)
+            return false;
+    return true;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
+#include "lock_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "lock.skel.h"
+#include "lock_sites.h"
+#include "tracepoint_id.h"
+#include "tracer.h"
+#include "uprobe_link.h"
+
+/* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+/* Stacks that are copied between two looks at the most: each costs its thread some 5 us. */
+#define SNAPSHOTS_A_LOOK 200
+/* The first sample, when waits come too fast: those shorter than this. */
+#define FIRST_SAMPLE_NS 20000
+
+static int use_fold(struct lock_probe *probe, const struct tracer *tracer)
+{
+    struct tracer_fold_maps maps;
+    if (!tracer || tracer_fold_maps(tracer, &maps))
+        return 0;
+    int error = bpf_map__reuse_fd(probe->skeleton->maps.fold_threads, maps.threads);
+    if (!error)
+        error = bpf_map__reuse_fd(probe->skeleton->maps.fold_ops, maps.ops);
+    if (error)
+        return uprobe_refused(error, "cannot use the maps of the ops");
+    probe->skeleton->rodata->has_ops = true;
+    probe->skeleton->rodata->op_timeout_ns = maps.timeout_ns;
+    return 0;
+}
+
+int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options *options,
+                    const struct tracer *tracer, size_t index, lock_record_function *record,
+                    void *context)
+{
+    *probe = (struct lock_probe){0};
+    libbpf_set_print(NULL); /* the message is ours to write */
+    struct lock_bpf *skeleton = lock_bpf__open();
+    if (!skeleton)
+        return uprobe_refused(-errno, "cannot open the BPF programs");
+    probe->skeleton = skeleton;
+    struct stat namespace;
+    if (stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino != INITIAL_PID_NAMESPACE) {
+        skeleton->rodata->namespace_device = namespace.st_dev;
+        skeleton->rodata->namespace_inode = namespace.st_ino;
+    }
+    skeleton->rodata->condvars = (uint32_t)options->condvars;
+    skeleton->rodata->take_stacks = !options->no_stacks;
+    skeleton->rodata->follow_owners = !options->no_meanwhile;
+    skeleton->rodata->stack_base = (uint32_t)(index << LOCK_PROBE_STACKS_SHIFT);
+    skeleton->bss->snapshots_left = 4 * SNAPSHOTS_A_LOOK;
+    bpf_program__set_autoload(skeleton->progs.waking, !options->no_meanwhile);
+    bpf_program__set_autoload(skeleton->progs.switching, !options->no_meanwhile);
+    if (options->ring_bytes)
+        bpf_map__set_max_entries(skeleton->maps.ring, options->ring_bytes);
+    int error = use_fold(probe, tracer);
+    if (error)
+        return error;
+    error = lock_bpf__load(skeleton);
+    if (error)
+        return uprobe_refused(error, "cannot load the BPF programs");
+    probe->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.ring), record, context, NULL);
+    if (!probe->ring)
+        return err_set(errno, "cannot map the ring of waits: %s", strerror(errno));
+    return 0;
+}
+
+/* Programs find sites by the kernel's number of the process. In a pid namespace that is not known
+ * here; sites are then found by ours. */
+static int add_sites(struct lock_probe *probe, pid_t pid)
+{
+    struct lock_sites sites;
+    int map = bpf_map__fd(probe->skeleton->maps.sites);
+    int error = lock_sites_find(pid, &sites);
+    for (size_t i = 0; i < sites.count && !error; i++) {
+        struct lock_site_key key = {.pid = (uint32_t)pid, .counter = sites.rows[i].counter};
+        if (bpf_map_update_elem(map, &key, &sites.rows[i].site, BPF_ANY))
+            error = err_set(errno, "cannot fill the table of futex calls: %s", strerror(errno));
+    }
+    lock_sites_free(&sites);
+    return error;
+}
+
+static struct bpf_map *process_map(const struct lock_probe *probe)
+{
+    return probe->skeleton->rodata->namespace_inode ? probe->skeleton->maps.named_processes
+                                                    : probe->skeleton->maps.processes;
+}
+
+int lock_probe_add(struct lock_probe *probe, const struct watched_process *process)
+{
+    struct lock_process facts;
+    uint32_t pid = (uint32_t)process->target.pid;
+    int error = add_sites(probe, process->target.pid);
+    if (!error)
+        error = watched_process_facts(process, &facts);
+    if (!error && bpf_map_update_elem(bpf_map__fd(process_map(probe)), &pid, &facts, BPF_ANY))
+        error = err_set(errno, "cannot tell the programs of pid %u: %s", pid, strerror(errno));
+    return error;
+}
+
+void lock_probe_remove(struct lock_probe *probe, const struct watched_process *process)
+{
+    uint32_t pid = (uint32_t)process->target.pid, *previous = NULL, tgid;
+    bpf_map_delete_elem(bpf_map__fd(process_map(probe)), &pid);
+    if (!probe->skeleton->rodata->namespace_inode)
+        return;
+    int map = bpf_map__fd(probe->skeleton->maps.processes);
+    struct lock_process facts;
+    while (bpf_map_get_next_key(map, previous, &tgid) == 0) {
+        if (bpf_map_lookup_elem(map, &tgid, &facts) == 0 && facts.pid == pid) {
+            bpf_map_delete_elem(map, &tgid);
+            return;
+        }
+        previous = &tgid;
+    }
+}
+
+static int keep(struct lock_probe *probe, struct bpf_link *link)
+{
+    if (!link)
+        return uprobe_refused(-errno, "cannot attach the BPF programs");
+    probe->links[probe->link_count++] = link;
+    return 0;
+}
+
+/* By a perf event of our own: libbpf looks for tracefs at its usual places only. */
+static int attach_tracepoint(struct lock_probe *probe, struct bpf_program *program,
+                             const char *name)
+{
+    int id = tracepoint_id("syscalls", name);
+    if (id < 0)
+        return id;
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attributes), .config = (uint64_t)id};
+    int event = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event < 0)
+        return uprobe_refused(-errno, "cannot open the tracepoint of the futex call");
+    struct bpf_link *link = bpf_program__attach_perf_event(program, event);
+    if (!link) {
+        int error = -errno;
+        close(event);
+        errno = -error;
+    }
+    return keep(probe, link);
+}
+
+int lock_probe_attach(struct lock_probe *probe, const struct lock_capture_options *options)
+{
+    struct lock_bpf *skeleton = probe->skeleton;
+    int error = keep(probe, bpf_program__attach(skeleton->progs.exiting));
+    if (!error && !options->no_meanwhile)
+        error = keep(probe, bpf_program__attach(skeleton->progs.waking));
+    if (!error && !options->no_meanwhile)
+        error = keep(probe, bpf_program__attach(skeleton->progs.switching));
+    /* the end of calls first: one that has begun must not seem to last for ever */
+    if (!error)
+        error = attach_tracepoint(probe, skeleton->progs.futex_exit, "sys_exit_futex");
+    if (!error)
+        error = attach_tracepoint(probe, skeleton->progs.futex_enter, "sys_enter_futex");
+    return error;
+}
+
+void lock_probe_detach(struct lock_probe *probe)
+{
+    while (probe->link_count)
+        bpf_link__destroy(probe->links[--probe->link_count]);
+}
+
+void lock_probe_close(struct lock_probe *probe)
+{
+    lock_probe_detach(probe);
+    ring_buffer__free(probe->ring);
+    lock_bpf__destroy(probe->skeleton);
+    *probe = (struct lock_probe){0};
+}
+
+int lock_probe_counters(const struct lock_probe *probe, uint64_t counters[LOCK_COUNTERS])
+{
+    int cpus = libbpf_num_possible_cpus();
+    int map = bpf_map__fd(probe->skeleton->maps.counters);
+    uint64_t *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+    if (!values)
+        return err_no_memory();
+    for (uint32_t i = 0; i < LOCK_COUNTERS; i++) {
+        counters[i] = 0;
+        if (bpf_map_lookup_elem(map, &i, values))
+            continue;
+        for (int cpu = 0; cpu < cpus; cpu++)
+            counters[i] += values[cpu];
+    }
+    free(values);
+    return 0;
+}
+
+bool lock_probe_adapt(struct lock_probe *probe, uint32_t rate, uint64_t now)
+{
+    uint64_t counters[LOCK_COUNTERS];
+    struct lock_bpf__bss *bss = probe->skeleton->bss;
+    /* what was not used lapses */
+    __atomic_store_n(&bss->snapshots_left, SNAPSHOTS_A_LOOK, __ATOMIC_RELAXED);
+    if (lock_probe_counters(probe, counters))
+        return bss->sample_below_ns != 0;
+    uint64_t kept = counters[LOCK_WAITS] - counters[LOCK_SAMPLED_OUT];
+    double seconds = (double)(now - probe->last_ns) / 1e9;
+    double waits = (double)(counters[LOCK_WAITS] - probe->last_waits) / seconds;
+    double keeps = (double)(kept - probe->last_kept) / seconds;
+    double below = (double)bss->sample_below_ns;
+    bool first = probe->last_ns == 0;
+    probe->last_waits = counters[LOCK_WAITS];
+    probe->last_kept = kept;
+    probe->last_ns = now;
+    if (first || seconds <= 0)
+        return below != 0;
+    if (waits <= rate)
+        below = 0;
+    else if (below == 0)
+        below = FIRST_SAMPLE_NS;
+    else if (keeps > 1.1 * rate || keeps < 0.8 * rate)
+        below *= keeps > 4.0 * rate ? 4 : keeps < 0.25 * rate ? 0.25 : keeps / rate;
+    if (waits > rate && below < 1000)
+        below = 1000;
+    __atomic_store_n(&bss->sample_below_ns, (uint64_t)below, __ATOMIC_RELAXED);
+    return below != 0;
+}
+
+int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_function *record,
+                          void *context)
+{
+    int map = bpf_map__fd(probe->skeleton->maps.threads);
+    uint64_t key, next;
+    struct lock_thread thread;
+    bool more = bpf_map_get_next_key(map, NULL, &next) == 0;
+    while (more) {
+        key = next;
+        more = bpf_map_get_next_key(map, &key, &next) == 0;
+        if (bpf_map_lookup_elem(map, &key, &thread) || thread.lock == 0 || thread.begin_ns > now)
+            continue;
+        struct lock_record wait = {
+            .type = LOCK_RECORD_WAIT,
+            .weight = thread.weight,
+            .begin_ns = thread.begin_ns,
+            .end_ns = now,
+            .lock = thread.lock,
+            .counter = thread.counter,
+            .pid = thread.pid,
+            .tid = thread.tid,
+            .owner = thread.owner,
+            .acquisition = thread.acquisition,
+            .kind = thread.kind,
+            .flags = (uint16_t)(thread.flags | LOCK_RECORD_UNFINISHED),
+            .point = LOCK_WAIT_NO_POINT,
+            .holder_point = LOCK_WAIT_NO_POINT,
+        };
+        int error = record(context, &wait, sizeof(wait));
+        if (error)
+            return error;
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_LOCK_PROBE_H
+#define OPTRAIL_LOCK_PROBE_H
+
+#include "lock_capture.h"
+#include "lock_process.h"
+
+struct lock_bpf; /* the skeleton */
+struct ring_buffer;
+
+/*
+ * The programs, loaded once for a set of processes: all of those without an op fold, or one that
+ * has one, for its maps are among the programs'.
+ */
+struct lock_probe {
+    struct lock_bpf *skeleton;
+    struct ring_buffer *ring;
+    struct bpf_link *links[8]; /* owned */
+    size_t link_count;
+    uint64_t last_waits, last_kept, last_ns; /* of the last look at the rate */
+    uint64_t sampled_since_ns;
+};
+
+/* Room for the numbers of stacks of each probe: `index` is which one it is. */
+#define LOCK_PROBE_STACKS_SHIFT 15
+static_assert(1 << LOCK_PROBE_STACKS_SHIFT > LOCK_MAX_STACKS, "numbers of two probes never meet");
+
+/* Loads the programs. `tracer`: whose fold's maps are used; NULL: none. `record` gets each record
+ * of the ring. Closed by lock_probe_close, also after a failure. Negative errno with the message.
+ */
+typedef int lock_record_function(void *context, void *record, size_t size);
+int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options *options,
+                    const struct tracer *tracer, size_t index, lock_record_function *record,
+                    void *context);
+
+/* The process's waits are told from the moment of attaching, or from now on. */
+int lock_probe_add(struct lock_probe *probe, const struct watched_process *process);
+void lock_probe_remove(struct lock_probe *probe, const struct watched_process *process);
+
+int lock_probe_attach(struct lock_probe *probe, const struct lock_capture_options *options);
+void lock_probe_detach(struct lock_probe *probe);
+void lock_probe_close(struct lock_probe *probe);
+
+/* Adds up the counters of all CPUs. */
+int lock_probe_counters(const struct lock_probe *probe, uint64_t counters[LOCK_COUNTERS]);
+
+/* Looks at the rate of waits since the last look, and sets from which length on they are sampled.
+ * `rate`: how many a second may come up. Returns whether they are. */
+bool lock_probe_adapt(struct lock_probe *probe, uint32_t rate, uint64_t now);
+
+/* The waits that are under way: calls `record` with each, as unfinished. */
+int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_function *record,
+                          void *context);
+
+#endif

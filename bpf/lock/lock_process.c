@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "lock_process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+#define LIST_AGAIN_NS 500000000ull
+
+/* The last number of the line NSpid: how the thread is numbered where it lives. 0: not known. */
+static uint32_t inner_number(pid_t pid, uint32_t tid, bool *nested)
+{
+    char path[64], line[256];
+    uint32_t inner = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task/%u/status", pid, tid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof(line), status)) {
+        if (strncmp(line, "NSpid:", 6) != 0)
+            continue;
+        const char *last = strrchr(line, '\t');
+        inner = (uint32_t)strtoul(last, NULL, 10);
+        *nested = last != strchr(line, '\t');
+        break;
+    }
+    if (status)
+        fclose(status);
+    return inner;
+}
+
+static int compare_tids(const void *left, const void *right)
+{
+    const struct lock_tid *a = left, *b = right;
+    return a->inner < b->inner ? -1 : a->inner > b->inner;
+}
+
+static int add_tid(struct watched_process *process, uint32_t tid)
+{
+    bool nested;
+    if (process->tid_count == process->tid_capacity) {
+        size_t capacity = process->tid_capacity ? 2 * process->tid_capacity : 128;
+        struct lock_tid *tids = realloc(process->tids, capacity * sizeof(*tids));
+        if (!tids)
+            return err_no_memory();
+        process->tids = tids;
+        process->tid_capacity = capacity;
+    }
+    uint32_t inner = process->nested ? inner_number(process->target.pid, tid, &nested) : tid;
+    process->tids[process->tid_count++] = (struct lock_tid){inner, tid};
+    return 0;
+}
+
+static void list_threads(struct watched_process *process)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", process->target.pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return; /* it is gone: what was known last stays */
+    process->tid_count = 0;
+    for (struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks)) {
+        uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        if (tid && add_tid(process, tid))
+            break;
+    }
+    closedir(tasks);
+    if (process->tid_count)
+        qsort(process->tids, process->tid_count, sizeof(*process->tids), compare_tids);
+}
+
+uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t now)
+{
+    struct lock_tid wanted = {inner, 0};
+    for (int attempt = 0; attempt < 2; attempt++) {
+        const struct lock_tid *found = process->tid_count
+                                           ? bsearch(&wanted, process->tids, process->tid_count,
+                                                     sizeof(*process->tids), compare_tids)
+                                           : NULL;
+        if (found)
+            return found->tid;
+        if (attempt == 0 && now - process->tids_ns < LIST_AGAIN_NS)
+            return process->nested ? 0 : inner;
+        if (attempt == 0) {
+            process->tids_ns = now;
+            list_threads(process);
+        }
+    }
+    return 0;
+}
+
+int watched_process_open(pid_t pid, bool stacks, struct watched_process *process)
+{
+    *process = (struct watched_process){0};
+    int error = target_inspect(pid, &process->target);
+    if (!error && stacks)
+        error = unwinder_open(pid, &process->unwinder);
+    if (error)
+        return error;
+    inner_number(pid, (uint32_t)pid, &process->nested);
+    list_threads(process);
+    return 0;
+}
+
+void watched_process_close(struct watched_process *process)
+{
+    unwinder_close(process->unwinder);
+    free(process->tids);
+    *process = (struct watched_process){0};
+}
+
+struct text_range {
+    uint64_t begin, end;
+};
+
+/* Joins the two neighbours with the smallest gap, until few enough are left. */
+static size_t join_ranges(struct text_range *ranges, size_t count, size_t limit)
+{
+    while (count > limit) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < count; i++)
+            if (ranges[i + 1].begin - ranges[i].end < ranges[best + 1].begin - ranges[best].end)
+                best = i;
+        ranges[best].end = ranges[best + 1].end;
+        memmove(&ranges[best + 1], &ranges[best + 2], (count - best - 2) * sizeof(ranges[0]));
+        count--;
+    }
+    return count;
+}
+
+int watched_process_facts(const struct watched_process *process, struct lock_process *facts)
+{
+    enum { MOST = 1024 };
+    char path[64], line[4352];
+    size_t count = 0;
+    pid_t pid = process->target.pid;
+    *facts = (struct lock_process){.pid = (uint32_t)pid};
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    struct text_range *ranges = calloc(MOST, sizeof(*ranges));
+    if (!maps || !ranges) {
+        if (maps)
+            fclose(maps);
+        free(ranges);
+        return maps ? err_no_memory()
+                    : err_set(ESRCH, "cannot read the mappings of pid %d: it has ended", pid);
+    }
+    while (count < MOST && fgets(line, sizeof(line), maps)) {
+        char rights[8];
+        struct text_range *range = &ranges[count];
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &range->begin, &range->end, rights) == 3 &&
+            rights[2] == 'x' && strchr(line, '/'))
+            count++;
+    }
+    fclose(maps);
+    count = join_ranges(ranges, count, LOCK_TEXT_RANGES);
+    for (size_t i = 0; i < count; i++) {
+        facts->text_begin[i] = ranges[i].begin;
+        facts->text_size[i] = ranges[i].end - ranges[i].begin;
+    }
+    free(ranges);
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+#ifndef OPTRAIL_LOCK_RECORD_H
+#define OPTRAIL_LOCK_RECORD_H
+
+/*
+ * What lock.bpf.c and its loader agree on. Shared with BPF: vmlinux.h or <stdint.h> and lock_wait.h
+ * come before it.
+ */
+
+#define LOCK_MAX_PROCESSES 64
+#define LOCK_MAX_THREADS   16384
+#define LOCK_MAX_STACKS    16384
+#define LOCK_MAX_SITES     16384
+
+/* Which of libc's functions a futex call was made from: found by its program counter or, where that
+ * lies in a part shared by several, by the return address. */
+enum lock_site_class {
+    LOCK_SITE_NONE, /* not in the table */
+    LOCK_SITE_MUTEX,
+    LOCK_SITE_READ,
+    LOCK_SITE_WRITE,
+    LOCK_SITE_RWLOCK, /* gives one back */
+    LOCK_SITE_CONDVAR,
+    LOCK_SITE_SEMAPHORE,
+    LOCK_SITE_JOIN,
+    LOCK_SITE_BARRIER,
+    LOCK_SITE_ONCE,
+    LOCK_SITE_PRIVATE, /* __lll_lock_wait_private: the allocator, stdio */
+    LOCK_SITE_LIBC,    /* another function of libc */
+    LOCK_SITE_SYSCALL, /* syscall(2): the program's own */
+    LOCK_SITE_CLASSES
+};
+
+struct lock_site_key {
+    uint32_t pid; /* as user space names it */
+    uint32_t unused;
+    uint64_t counter; /* behind the syscall instruction, or a return address */
+};
+
+struct lock_site {
+    uint8_t class;
+    uint8_t shared; /* the return address decides */
+    uint16_t frame; /* it lies so far above the stack pointer */
+};
+
+#define LOCK_TEXT_RANGES 3
+
+/* A process that is watched, by the kernel's number. */
+struct lock_process {
+    uint32_t pid; /* as user space names it */
+    uint32_t unused;
+    /* Where its code lies, roughly: what in a stack points there tells stacks apart. */
+    uint64_t text_begin[LOCK_TEXT_RANGES];
+    uint64_t text_size[LOCK_TEXT_RANGES];
+};
+
+/* What a thread was doing. */
+enum lock_state {
+    LOCK_STATE_UNKNOWN, /* since it is watched it has not begun or ended anything */
+    LOCK_STATE_RUNNING,
+    LOCK_STATE_RUNNABLE,
+    LOCK_STATE_DISK,
+    LOCK_STATE_ASLEEP,
+    LOCK_STATE_CHAIN, /* waits for a lock itself */
+    LOCK_STATES
+};
+#define LOCK_STATE_ROOM 8 /* a power of two, for the verifier's sake */
+
+#define LOCK_HAD 4 /* locks that a thread waited for and still has, as far as we remember */
+
+/* A thread, by (kernel's process, thread as the process itself names it): that is what the words of
+ * locks hold. */
+struct lock_thread {
+    uint32_t pid, tid; /* as user space names them */
+
+    /* the wait that is under way; lock 0: none */
+    uint64_t lock; /* address of the lock object */
+    uint64_t word; /* of the futex */
+    uint64_t begin_ns;
+    uint64_t counter, stack_pointer;
+    uint32_t value;
+    uint32_t owner; /* as the process names it; 0: unknown */
+    uint16_t kind;
+    uint16_t flags; /* LOCK_RECORD_* */
+    uint32_t weight;
+    uint64_t owner_key; /* of the table of threads; 0: not watched */
+    uint64_t owner_before[LOCK_STATES];
+    uint64_t meanwhile[LOCK_STATES]; /* settled at the wake */
+    uint64_t chain_lock;
+
+    /* its release, as the waker's scheduler told it; 0: not yet */
+    uint64_t wake_ns;
+    uint64_t hold_ns;
+    uint64_t holder_op;
+    uint32_t releaser; /* as user space names it */
+    uint16_t holder_point;
+    uint8_t settled;
+    uint8_t followed; /* counted among the waiters for whom owners are watched */
+    uint64_t releaser_key;
+
+    /* the wait before: whether the next one goes on with it */
+    uint64_t last_word, last_counter, last_stack_pointer;
+    uint64_t told_ns;     /* when its last record was made: end_ns there */
+    uint32_t acquisition; /* number of it */
+
+    /* the wake that is under way */
+    uint32_t woken; /* thread that it woke, as user space names it; 0: none */
+    uint32_t release_stack;
+    uint64_t wake_word; /* 0: none under way */
+    uint64_t wake_hold_ns;
+    uint64_t woken_ns;
+    uint64_t woken_key;
+    uint64_t release_ns; /* of the last one whose stack was taken: that wake's woken_ns */
+
+    uint64_t had_lock[LOCK_HAD];
+    uint64_t had_ns[LOCK_HAD];
+
+    /* what it does, while somebody waits for it */
+    int32_t watchers;
+    uint32_t state; /* enum lock_state */
+    uint64_t since_ns;
+    uint64_t spent_ns[LOCK_STATE_ROOM];
+};
+
+enum lock_record_type { LOCK_RECORD_WAIT, LOCK_RECORD_RELEASE, LOCK_RECORD_SNAPSHOT };
+
+#define LOCK_RECORD_CONTINUES   1u /* goes on with the acquisition of the record before */
+#define LOCK_RECORD_GAVE_UP     2u
+#define LOCK_RECORD_OWNER_DIED  4u
+#define LOCK_RECORD_INTERRUPTED 8u
+#define LOCK_RECORD_OWNERLESS   16u
+#define LOCK_RECORD_IDLE        32u /* a condition variable, and no op */
+#define LOCK_RECORD_UNFINISHED  64u /* the capture ended first; made in user space */
+
+/* A futex wait that has ended. */
+struct lock_record {
+    uint32_t type; /* enum lock_record_type */
+    uint32_t weight;
+    uint64_t begin_ns, end_ns;
+    uint64_t lock;
+    uint64_t counter;
+    uint64_t wake_ns, hold_ns;
+    uint64_t op, holder_op;
+    uint64_t meanwhile[LOCK_STATES];
+    uint64_t chain_lock;
+    uint32_t pid, tid;
+    uint32_t owner; /* as the process names it */
+    uint32_t releaser;
+    uint32_t stack, holder_stack;
+    uint32_t acquisition;
+    uint16_t kind, flags;
+    uint16_t point, holder_point;
+    uint32_t unused;
+};
+
+/* The stack of a release, when it comes after the wait's record. */
+struct lock_release {
+    uint32_t type;
+    uint32_t pid;
+    uint32_t waiter;
+    uint32_t stack;
+    uint64_t wake_ns;
+};
+
+/* How far a thread's registers are from user space's view: by DWARF's numbers. */
+struct lock_snapshot {
+    uint32_t type;
+    uint32_t pid;
+    uint32_t stack; /* its number */
+    uint32_t size;  /* bytes that follow */
+    uint64_t registers[17];
+    uint8_t bytes[];
+};
+
+/* Two stacks with the same key are taken to be the same. */
+struct lock_stack_key {
+    uint32_t tgid;
+    uint32_t depth; /* from the stack's other end */
+    uint64_t counter;
+    uint64_t words; /* of those in its first KiB that point to code */
+};
+
+struct lock_stack {
+    uint32_t number;
+    uint32_t snapshots; /* 0: none yet */
+    uint64_t seen;
+};
+
+enum lock_counter {
+    LOCK_WAITS,
+    LOCK_SAMPLED_OUT,
+    LOCK_CONDVAR_IDLE,
+    LOCK_REFUSED,
+    LOCK_LOST,
+    LOCK_THREADS_FULL,
+    LOCK_STACKS_FULL,
+    LOCK_STACKS_LATE,
+    LOCK_FAULTS_WORD,
+    LOCK_FAULTS_STACK,
+    LOCK_UNMATCHED,
+    LOCK_SNAPSHOTS,
+    LOCK_RELEASES_CROSSED, /* a release's stack that its waiter did not get */
+    LOCK_COUNTERS
+};
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+#ifndef OPTRAIL_LOCK_STACK_BPF_H
+#define OPTRAIL_LOCK_STACK_BPF_H
+
+/*
+ * Numbers for call stacks, by a key that is quick to make: how deep the stack is, and which of the
+ * words in its first KiB point to code. The first time a key is seen, and then once in a while, the
+ * stack itself goes up, from the stack pointer to the thread's end of it.
+ */
+#define KEY_WORDS    128
+#define STACK_LIMIT  (8u << 20) /* what lies farther away is no end of this stack */
+#define AGAIN_EVERY  1024
+#define SMALL_BYTES  4096
+#define MEDIUM_BYTES 16384
+#define LARGE_BYTES  32768
+
+struct stack_words {
+    __u64 words[KEY_WORDS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct stack_words);
+} stack_words SEC(".maps");
+
+/* How many bytes there are up to the stack's end: where the thread's own data begin, or, of the
+ * main thread, the arguments of main. 0: it is no such stack (a signal's, a coroutine's). */
+static __always_inline __u32 stack_depth(struct task_struct *task, __u64 stack_pointer)
+{
+    __u64 depth = task->thread.fsbase - stack_pointer;
+    if (depth < STACK_LIMIT)
+        return (__u32)depth;
+    struct mm_struct *mm = task->mm;
+    depth = mm ? mm->start_stack - stack_pointer : STACK_LIMIT;
+    return depth < STACK_LIMIT ? (__u32)depth : 0;
+}
+
+static __always_inline __u64 hash_words(const struct stack_words *from, __u32 bytes,
+                                        const struct lock_process *process)
+{
+    __u64 hash = bytes;
+    __u64 begin0 = process->text_begin[0], size0 = process->text_size[0];
+    __u64 begin1 = process->text_begin[1], size1 = process->text_size[1];
+    __u64 begin2 = process->text_begin[2], size2 = process->text_size[2];
+    for (int i = 0; i < KEY_WORDS; i++) {
+        __u64 word = from->words[i];
+        if (word - begin0 < size0 || word - begin1 < size1 || word - begin2 < size2)
+            hash = (hash ^ word) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static __always_inline void take_registers(struct lock_snapshot *snapshot,
+                                           const struct pt_regs *registers)
+{
+    snapshot->registers[0] = registers->ax;
+    snapshot->registers[1] = registers->dx;
+    snapshot->registers[2] = registers->cx;
+    snapshot->registers[3] = registers->bx;
+    snapshot->registers[4] = registers->si;
+    snapshot->registers[5] = registers->di;
+    snapshot->registers[6] = registers->bp;
+    snapshot->registers[7] = registers->sp;
+    snapshot->registers[8] = registers->r8;
+    snapshot->registers[9] = registers->r9;
+    snapshot->registers[10] = registers->r10;
+    snapshot->registers[11] = registers->r11;
+    snapshot->registers[12] = registers->r12;
+    snapshot->registers[13] = registers->r13;
+    snapshot->registers[14] = registers->r14;
+    snapshot->registers[15] = registers->r15;
+    snapshot->registers[16] = registers->ip;
+}
+
+/* Copies `bytes` of the stack, or fewer where not all can be read. `room`: a power of two. */
+#define TAKE_SNAPSHOT(room)                                                                        \
+    static __always_inline bool take_##room(const struct pt_regs *registers, __u32 bytes,          \
+                                            __u32 number, __u32 pid)                               \
+    {                                                                                              \
+        struct lock_snapshot *snapshot =                                                           \
+            bpf_ringbuf_reserve(&ring, sizeof(struct lock_snapshot) + (room), 0);                  \
+        if (!snapshot) {                                                                           \
+            count(LOCK_LOST);                                                                      \
+            return false;                                                                          \
+        }                                                                                          \
+        snapshot->type = LOCK_RECORD_SNAPSHOT;                                                     \
+        snapshot->pid = pid;                                                                       \
+        snapshot->stack = number;                                                                  \
+        take_registers(snapshot, registers);                                                       \
+        snapshot->size = copy_stack(snapshot->bytes, registers->sp, bytes, (room));                \
+        bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);                                            \
+        return true;                                                                               \
+    }
+
+static __always_inline __u32 copy_stack(void *to, __u64 from, __u32 bytes, const __u32 room)
+{
+#pragma unroll
+    for (int i = 0; i < 6; i++) {
+        /* the compiler must not forget the bound, for the verifier wants to see it */
+        asm volatile("" : "+r"(bytes));
+        if (bytes > room)
+            bytes = room;
+        if (bytes == 0 || bpf_probe_read_user(to, bytes, (void *)from) == 0)
+            return bytes;
+        bytes = (bytes / 2) & ~7u;
+    }
+    count(LOCK_FAULTS_STACK);
+    return 0;
+}
+
+TAKE_SNAPSHOT(SMALL_BYTES)
+TAKE_SNAPSHOT(MEDIUM_BYTES)
+TAKE_SNAPSHOT(LARGE_BYTES)
+
+static __always_inline bool take_snapshot(const struct pt_regs *registers, __u32 depth,
+                                          __u32 number, __u32 pid)
+{
+    __u32 bytes = depth ? depth : MEDIUM_BYTES;
+    if (bytes <= SMALL_BYTES)
+        return take_SMALL_BYTES(registers, bytes, number, pid);
+    if (bytes <= MEDIUM_BYTES)
+        return take_MEDIUM_BYTES(registers, bytes, number, pid);
+    return take_LARGE_BYTES(registers, bytes, number, pid);
+}
+
+/* The number of the current thread's user stack; 0: none. */
+static __always_inline __u32 stack_number(__u32 tgid, __u32 pid)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    const struct lock_process *process = bpf_map_lookup_elem(&processes, &tgid);
+    __u32 zero = 0;
+    struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
+    if (!process || !words)
+        return 0;
+    struct lock_stack_key key = {.tgid = tgid, .counter = registers->ip};
+    key.depth = stack_depth(task, registers->sp);
+    __u32 bytes = sizeof(*words);
+    if (key.depth && key.depth < bytes) {
+        /* what is left of the stack before is not of this one */
+        bytes = key.depth & ~7u;
+        __builtin_memset(words, 0, sizeof(*words));
+    }
+    asm volatile("" : "+r"(bytes));
+    if (bytes > sizeof(*words))
+        bytes = sizeof(*words);
+    if (bpf_probe_read_user(words, bytes, (void *)registers->sp)) {
+        bytes = 0;
+        __builtin_memset(words, 0, sizeof(*words));
+    }
+    key.words = hash_words(words, bytes, process);
+    struct lock_stack *stack = bpf_map_lookup_elem(&stacks, &key);
+    if (!stack) {
+        struct lock_stack fresh = {};
+        if (stack_count < LOCK_MAX_STACKS) {
+            fresh.number = stack_base + __sync_fetch_and_add(&stack_count, 1) + 1;
+            bpf_map_update_elem(&stacks, &key, &fresh, BPF_NOEXIST);
+            stack = bpf_map_lookup_elem(&stacks, &key);
+        }
+        if (!stack) {
+            count(LOCK_STACKS_FULL);
+            return 0;
+        }
+    }
+    __u64 seen = stack->seen++;
+    if (stack->snapshots && seen % AGAIN_EVERY)
+        return stack->number;
+    if (__sync_fetch_and_add(&snapshots_left, -1) <= 0) {
+        if (!stack->snapshots)
+            count(LOCK_STACKS_LATE);
+        return stack->number;
+    }
+    if (take_snapshot(registers, key.depth, stack->number, pid)) {
+        stack->snapshots++;
+        count(LOCK_SNAPSHOTS);
+    }
+    return stack->number;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_LOCK_STACKS_H
+#define OPTRAIL_LOCK_STACKS_H
+
+#include "lock_process.h"
+
+/* The call stacks that came up, by number: unwound and named as soon as they come, for the process
+ * may end before anybody asks. */
+
+/* What a stack tells of the kind of a wait, beyond the futex call. */
+enum stack_hint { STACK_SAYS_NOTHING, STACK_OF_ALLOCATOR, STACK_OF_LIBC, STACK_OF_GUARD };
+
+struct lock_stack_text {
+    char *text;       /* owned; NULL: not taken yet, or nothing could be read */
+    uint64_t *frames; /* owned */
+    uint32_t frame_count;
+    uint8_t end;  /* enum unwind_end */
+    uint8_t hint; /* enum stack_hint */
+    bool taken;
+};
+
+struct lock_stacks {
+    struct lock_stack_text *rows; /* owned; by number */
+    size_t count;
+    bool whole_functions;
+    uint64_t taken, differ;
+    uint64_t ended[UNWIND_END_COUNT];
+};
+
+/* Takes a snapshot. Negative errno with the message for want of memory alone. */
+int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process, uint32_t number,
+                    const uint64_t *registers, const uint8_t *bytes, size_t size, uint64_t now);
+void lock_stacks_free(struct lock_stacks *stacks);
+
+/* The stack of this number; NULL when it has not been taken. Weak. */
+const struct lock_stack_text *lock_stacks_find(const struct lock_stacks *stacks, uint32_t number);
+
+#endif
