@@ -263,6 +263,7 @@ def case_cluster():
     assert not processes_with(directory)
     assert cluster_script("stop", "--dir", directory).returncode == 0
     assert cluster_script("start", "--store", "tape").returncode == 2
+    assert cluster_script("start", "--preload", "/nonexistent").returncode == 2
     assert cluster_script("dance").returncode == 2
 
 

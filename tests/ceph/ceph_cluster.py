@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A cluster of one host, for tests: examples/ceph/cluster, and what one does with it."""
+import glob
+import json
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,9 +25,11 @@ def need_ceph():
 class Cluster:
     """A one-node cluster of its own, gone at the end."""
 
-    def __init__(self, store, *options, osds=1, size=1):
-        self.directory = tempfile.mkdtemp(prefix="optrail-ceph-")
+    def __init__(self, store, *options, osds=1, size=1, preload=None, where=None):
+        self.directory = tempfile.mkdtemp(prefix="optrail-ceph-", dir=where)
         arguments = [word for option in options for word in ("--option", option)]
+        if preload:
+            arguments += ["--preload", preload]
         try:
             subprocess.run([CLUSTER, "start", "--store", store, "--dir", self.directory,
                             "--osds", str(osds), "--size", str(size), *arguments], check=True, stdout=subprocess.DEVNULL)
@@ -56,18 +62,37 @@ class Cluster:
         return subprocess.run(["ceph", *words], check=True, capture_output=True, text=True,
                               env=self.environment).stdout
 
+    def ask(self, prefix, **words):
+        """What osd.0 answers to a command at its admin socket."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(glob.glob(f"{self.directory}/run/osd.0.*.asok")[0])
+            connection.sendall(json.dumps(dict(words, prefix=prefix)).encode() + b"\0")
+            with connection.makefile("rb") as answer:
+                return json.loads(answer.read(*struct.unpack(">I", answer.read(4))))
+
+    def set(self, **options):
+        """Changes options of osd.0 while it runs."""
+        for name, value in options.items():
+            answer = self.ask("config set", var=name, val=[str(value)])
+            assert "success" in answer, (name, value, answer)
+
     def rados(self, pool, *words):
         return subprocess.run(["rados", "-p", pool, *words], check=True, capture_output=True,
                               text=True, env=self.environment).stdout
 
     def bench(self, kind, seconds=2, pool="bench", depth=16):
         """Runs rados bench; returns how many ops it says that it made."""
+        return self.timed_bench(kind, seconds, pool, depth)[0]
+
+    def timed_bench(self, kind, seconds=2, pool="bench", depth=16):
+        """Runs rados bench; returns its number of ops, and how long one took on average, in s."""
         command = ["rados", "-p", pool, "bench", str(seconds), kind, "-t", str(depth)]
         if kind == "write":
             command += ["-b", "4096", "--no-cleanup"]
         done = subprocess.run(command, check=True, capture_output=True, text=True,
                               env=self.environment)
-        return int(re.search(r"^Total (?:writes|reads) made: +(\d+)", done.stdout, re.M)[1])
+        return (int(re.search(r"^Total (?:writes|reads) made: +(\d+)", done.stdout, re.M)[1]),
+                float(re.search(r"^Average Latency\(s\): +([\d.]+)", done.stdout, re.M)[1]))
 
     def errors(self):
         """Lines of the OSD's log at error level: "time thread -1 text"."""

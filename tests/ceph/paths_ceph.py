@@ -210,20 +210,6 @@ def serves(cluster, pool):
     return done.returncode == 0
 
 
-# Delays that the daemon itself injects
-
-
-def case_one_worker():
-    """One shard with one worker, 16 ops at a time: they wait in the queue, and hardly anywhere
-    else in the OSD."""
-    with Cluster("memstore", "osd_op_num_shards=1", "osd_op_num_threads_per_shard=1",
-                 "osd_op_num_shards_ssd=1", "osd_op_num_shards_hdd=1") as cluster:
-        _, report = traced(cluster, lambda: cluster.bench("write", 2))
-        check(report)
-        write = ops(report, "write")
-        assert stage(write, "pg.lock")["share"] < 0.05, write
-
-
 tracing.need_tracing()
 need_ceph()
 globals()[f"case_{CASE}"]()
