@@ -161,7 +161,7 @@ struct wait_facts {
     bool owned; /* by its kind: the word can tell */
 };
 
-#define WORDS 6 /* of 4 bytes, from the futex's on */
+#define WORDS 7 /* of 4 bytes, from the futex's on */
 
 static __always_inline void mutex_facts(struct wait_facts *facts, const __u32 *words, __u32 op,
                                         __u32 value)
@@ -183,15 +183,21 @@ static __always_inline void mutex_facts(struct wait_facts *facts, const __u32 *w
 }
 
 /* glibc's pthread_rwlock_t: writers sleep at +12 for each other, everybody at +8 for the phase to
- * change; the writer's thread is at +24. */
+ * change, readers at +0 where writers go first; the writer's thread is at +24. */
 static __always_inline void rwlock_facts(struct wait_facts *facts, const __u32 *words, bool write,
                                          __u32 value)
 {
-    bool second = write && (value & 1);
     facts->kind = write ? WAIT_rwlock_write : WAIT_rwlock_read;
-    facts->lock -= second ? 12 : 8;
     facts->owned = true;
-    facts->owner = second ? words[3] : words[4];
+    if (write && (value & 1)) {
+        facts->lock -= 12;
+        facts->owner = words[3];
+    } else if (write || value == 3) {
+        facts->lock -= 8;
+        facts->owner = words[4];
+    } else {
+        facts->owner = words[6];
+    }
 }
 
 /* glibc's pthread_cond_t: two groups' words at +40 and +44; its own lock at +32, and the words that
@@ -416,13 +422,24 @@ static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
     }
 }
 
+/* From now on the thread has the lock, as far as it is sure to tell by a wake when it gives it back:
+ * else the time of another turn would be taken for part of this one. A writer that has slept for
+ * other writers is sure to; one that slept for readers only is not. */
 static __always_inline void remember_lock(struct lock_thread *thread, __u64 now)
 {
     __u64 lock = thread->lock;
+    bool sure = wakes_when_released(thread->kind) || thread->kind == WAIT_mutex_pi ||
+                (thread->kind == WAIT_rwlock_write && (thread->value & 1));
+    bool had = false;
 #pragma unroll
-    for (int i = 0; i < LOCK_HAD; i++)
-        if (thread->had_lock[i] == lock)
-            thread->had_lock[i] = 0;
+    for (int i = 0; i < LOCK_HAD; i++) {
+        if (thread->had_lock[i] != lock)
+            continue;
+        thread->had_ns[i] = now;
+        had = true;
+    }
+    if (!sure || had)
+        return;
 #pragma unroll
     for (int i = LOCK_HAD - 1; i > 0; i--) {
         thread->had_lock[i] = thread->had_lock[i - 1];

@@ -46,8 +46,7 @@ static int add_file(struct lock_sites *sites, const struct libc_code *code, uint
     }
     for (size_t i = 0; i < code->call_count && !error; i++) {
         const struct code_call *call = &code->calls[i];
-        if (call->jump || !code->functions[call->to].mixed ||
-            !code->functions[call->to].calls_kernel)
+        if (call->jump || !code->functions[call->to].calls_kernel)
             continue;
         uint8_t class = code->functions[call->from].class;
         if (class)
