@@ -42,15 +42,16 @@ class Run:
         assert op["count"] == self.made + 1, (op["count"], self.made)
         assert op["unattributed_share"] <= 0.02, op["unattributed_share"]
         self.count = op["count"]
-        self.mean = op["total_ns"] / op["count"]
         self.shares = {stage["name"]: stage["share"] for stage in op["stages"]}
         self.stages = {stage["name"]: (stage["total_ns"] + stage["beside_ns"]) / op["count"]
                        for stage in op["stages"]}
+        self.medians = {stage["name"]: stage["latency_ns"]["p50"] for stage in op["stages"]}
 
 
-def check_grown(what, healthy, sick, expected, elsewhere=()):
+def check_grown(what, healthy, sick, expected, elsewhere=(), figure="stages"):
     """Each stage of `expected` has grown by the ns that stand there, and no other by so much."""
-    grown = {name: mean - healthy.stages.get(name, 0) for name, mean in sick.stages.items()}
+    before, after = getattr(healthy, figure), getattr(sick, figure)
+    grown = {name: ns - before.get(name, 0) for name, ns in after.items()}
     for name, injected in expected.items():
         print(f"{what}: injected {injected / 1e6:.3f} ms, {name} has grown by "
               f"{grown[name] / 1e6:.3f} ms ({grown[name] / injected - 1:+.1%})")
@@ -70,13 +71,15 @@ def case_messages():
         healthy = Run(cluster)
 
         # it sleeps before the op is put into the queue, before the worker asks for the placement
-        # group's lock, and again when it has it
+        # group's lock, and again when it has it. How long a sleep really was is not told: on a busy
+        # machine some are longer, so it is the medians that count
         cluster.set(osd_debug_inject_dispatch_delay_duration=0.02,
                     osd_debug_inject_dispatch_delay_probability=1)
         sick = Run(cluster)
         cluster.set(osd_debug_inject_dispatch_delay_probability=0)
         check_grown("osd_debug_inject_dispatch_delay", healthy, sick,
-                    {"osd.register": 20e6, "opqueue.wait": 20e6, "pg.lock": 20e6})
+                    {"osd.register": 20e6, "opqueue.wait": 20e6, "pg.lock": 20e6},
+                    figure="medians")
 
         # each message is held back for a random time; the log has when, and when it went on
         cluster.set(ms_inject_delay_type="client", ms_inject_delay_max=0.04,
@@ -95,7 +98,7 @@ def case_messages():
         # dispatched at once: no op's path
         cluster.set(ms_inject_internal_delays=0.02)
         sick = Run(cluster)
-        assert sick.mean < healthy.mean + 10e6, (sick.mean, healthy.mean)
+        assert max(sick.medians.values()) < 10e6, sick.medians
 
 
 def held_back(cluster, count):
