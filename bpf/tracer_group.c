@@ -61,6 +61,12 @@ static void tell(struct tracer_group *group, enum tracer_notice notice, size_t i
         group->options.notice(group->options.context, notice, index);
 }
 
+static void turns(struct tracer_group *group, enum tracer_turn turn)
+{
+    if (group->options.turns && group->options.duty > 0)
+        group->options.turns(group->options.context, turn);
+}
+
 /* Opening */
 
 static int choose_map(struct tracer_member *member)
@@ -210,6 +216,7 @@ static void pause_all(struct tracer_group *group)
     duty_cycle_paused(&group->duty, now);
     group->slices.traced_ns += duty_cycle_last_ns(&group->duty);
     add_marker(group, now, false);
+    turns(group, TRACER_PAUSES);
     tracers_pause(group->tracers, count);
 }
 
@@ -221,10 +228,12 @@ static void stop_all(struct tracer_group *group)
         group->slices.probed_ns += now - group->attached_ns;
     group->attached_ns = 0;
     duty_cycle_stopped(&group->duty, now, group->slices.probed_ns);
+    turns(group, TRACER_IS_OUT);
 }
 
 static void resume_all(struct tracer_group *group)
 {
+    turns(group, TRACER_GOES_IN);
     uint64_t from = tracer_now_ns();
     group->attached_ns = from;
     for (size_t i = 0; i < group->count; i++) {
@@ -244,6 +253,7 @@ static void resume_all(struct tracer_group *group)
     duty_cycle_resumed(&group->duty, now);
     group->slices.count++;
     add_marker(group, now, true);
+    turns(group, TRACER_IS_IN);
 }
 
 /* What is due by the duty cycle. Slices change only when everything before has been told. */

@@ -23,6 +23,14 @@ enum tracer_notice {
     TRACER_REFUSED, /* its process cannot be probed (yet, or again): err_message() says why */
 };
 
+/* What the duty cycle does next, or has just done. */
+enum tracer_turn {
+    TRACER_GOES_IN, /* about to put the probes in */
+    TRACER_IS_IN,   /* they are: ops that begin from now on are told */
+    TRACER_PAUSES,  /* ops that begin from now on are not */
+    TRACER_IS_OUT,  /* all probes are out */
+};
+
 struct tracer_group_options {
     struct tracer_options each; /* of each tracer; its `seconds` and `stop` are the group's */
     bool follow;                /* probe the process that comes after one that has ended */
@@ -34,7 +42,9 @@ struct tracer_group_options {
     uint64_t (*slowest_ns)(void *context);
     /* Something has happened to a member. May be NULL. */
     void (*notice)(void *context, enum tracer_notice notice, size_t member);
-    void *context; /* weak: of both */
+    /* The duty cycle turns: not told of the first slice's beginning. May be NULL. */
+    void (*turns)(void *context, enum tracer_turn turn);
+    void *context; /* weak: of all three */
 };
 
 struct tracer_group_slices {
