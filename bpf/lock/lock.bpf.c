@@ -56,9 +56,15 @@ const volatile __u32 stack_base = 0; /* stacks are numbered from the next one on
 #define CONDVARS_NONE    3
 #define CONDVAR_SAMPLE   64
 
+/* Of the releases that end a wait shorter than this, the stacks of one in so many are taken. */
+#define SHORT_WAIT_NS  20000
+#define SHORT_RELEASES 8
+
 /* How many threads wait, at this moment, for something that somebody else has: without any, nobody
  * is watched. */
 int waiters = 0;
+/* The only process there is, by the kernel's number; 0: there are several, or it is not known. */
+__u32 only_tgid = 0;
 /* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
  */
 __u64 sample_below_ns = 0;
@@ -399,7 +405,7 @@ static __always_inline void begin_wake(__u32 tgid, __u32 pid, __u64 uaddr)
 static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    const struct lock_process *process = process_of_current(tgid);
+    const struct lock_process *process = is_foreign(tgid) ? NULL : process_of_current(tgid);
     if (!process)
         return;
     switch (op & FUTEX_COMMAND) {
@@ -422,9 +428,9 @@ static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
     }
 }
 
-/* From now on the thread has the lock, as far as it is sure to tell by a wake when it gives it back:
- * else the time of another turn would be taken for part of this one. A writer that has slept for
- * other writers is sure to; one that slept for readers only is not. */
+/* From now on the thread has the lock, as far as it is sure to tell by a wake when it gives it
+ * back: else the time of another turn would be taken for part of this one. A writer that has slept
+ * for other writers is sure to; one that slept for readers only is not. */
 static __always_inline void remember_lock(struct lock_thread *thread, __u64 now)
 {
     __u64 lock = thread->lock;
@@ -555,6 +561,9 @@ static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
     thread->wake_word = 0;
     if (!thread->woken || !take_stacks)
         return;
+    /* those that ended short waits are many: a part of them is enough */
+    if (!thread->woken_long && (bpf_get_prandom_u32() & (SHORT_RELEASES - 1)))
+        return;
     __u32 stack = stack_number(tgid, thread->pid);
     thread->release_stack = stack;
     thread->release_ns = thread->woken_ns;
@@ -577,7 +586,7 @@ static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
 static __always_inline void leave(long result)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    if (!process_of_current(tgid))
+    if (is_foreign(tgid) || !process_of_current(tgid))
         return;
     __u64 key = thread_key(tgid, bpf_get_current_task_btf());
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);

@@ -110,6 +110,8 @@ int lock_probe_add(struct lock_probe *probe, const struct watched_process *proce
         error = watched_process_facts(process, &facts);
     if (!error && bpf_map_update_elem(bpf_map__fd(process_map(probe)), &pid, &facts, BPF_ANY))
         error = err_set(errno, "cannot tell the programs of pid %u: %s", pid, strerror(errno));
+    bool only = ++probe->process_count == 1 && !probe->skeleton->rodata->namespace_inode;
+    probe->skeleton->bss->only_tgid = only ? pid : 0;
     return error;
 }
 

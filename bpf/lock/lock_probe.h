@@ -17,6 +17,7 @@ struct lock_probe {
     struct ring_buffer *ring;
     struct bpf_link *links[8]; /* owned */
     size_t link_count;
+    size_t process_count;                    /* ever added */
     uint64_t last_waits, last_kept, last_ns; /* of the last look at the rate */
     uint64_t sampled_since_ns;
 };

@@ -43,7 +43,7 @@ struct lock_site {
     uint16_t frame; /* it lies so far above the stack pointer */
 };
 
-#define LOCK_TEXT_RANGES 3
+#define LOCK_TEXT_RANGES 2
 
 /* A process that is watched, by the kernel's number. */
 struct lock_process {
@@ -109,6 +109,7 @@ struct lock_thread {
     uint64_t wake_word; /* 0: none under way */
     uint64_t wake_hold_ns;
     uint64_t woken_ns;
+    uint64_t woken_long; /* it had waited for a while */
     uint64_t woken_key;
     uint64_t release_ns; /* of the last one whose stack was taken: that wake's woken_ns */
 
@@ -177,7 +178,7 @@ struct lock_stack_key {
     uint32_t tgid;
     uint32_t depth; /* from the stack's other end */
     uint64_t counter;
-    uint64_t words; /* of those in its first KiB that point to code */
+    uint64_t words; /* of those next to the stack pointer that point to code */
 };
 
 struct lock_stack {

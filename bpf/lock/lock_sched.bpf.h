@@ -9,7 +9,7 @@
 static __always_inline struct lock_thread *row_of(struct task_struct *task)
 {
     __u32 tgid = task->tgid;
-    if (!bpf_map_lookup_elem(&processes, &tgid))
+    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
         return NULL;
     __u64 key = thread_key(tgid, task);
     return bpf_map_lookup_elem(&threads, &key);
@@ -35,6 +35,7 @@ static __always_inline void released(struct lock_thread *waiter, __u64 waiter_ke
     waiter->wake_ns = now;
     releaser->woken = waiter->tid;
     releaser->woken_ns = now;
+    releaser->woken_long = now - waiter->begin_ns >= SHORT_WAIT_NS;
     releaser->woken_key = waiter_key;
 }
 
@@ -44,7 +45,7 @@ int BPF_PROG(waking, struct task_struct *task)
     if (waiters <= 0)
         return 0;
     __u32 tgid = task->tgid;
-    if (!bpf_map_lookup_elem(&processes, &tgid))
+    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
         return 0;
     __u64 key = thread_key(tgid, task);
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
@@ -88,7 +89,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exiting, struct task_struct *task)
 {
     __u32 tgid = task->tgid;
-    if (!bpf_map_lookup_elem(&processes, &tgid))
+    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
         return 0;
     __u64 key = thread_key(tgid, task);
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);

@@ -4,10 +4,10 @@
 
 /*
  * Numbers for call stacks, by a key that is quick to make: how deep the stack is, and which of the
- * words in its first KiB point to code. The first time a key is seen, and then once in a while, the
- * stack itself goes up, from the stack pointer to the thread's end of it.
+ * words in its first 512 bytes point to code. The first time a key is seen, and then once in a
+ * while, the stack itself goes up, from the stack pointer to the thread's end of it.
  */
-#define KEY_WORDS    128
+#define KEY_WORDS    64
 #define STACK_LIMIT  (8u << 20) /* what lies farther away is no end of this stack */
 #define AGAIN_EVERY  1024
 #define SMALL_BYTES  4096
@@ -43,13 +43,13 @@ static __always_inline __u64 hash_words(const struct stack_words *from, __u32 by
     __u64 hash = bytes;
     __u64 begin0 = process->text_begin[0], size0 = process->text_size[0];
     __u64 begin1 = process->text_begin[1], size1 = process->text_size[1];
-    __u64 begin2 = process->text_begin[2], size2 = process->text_size[2];
+#pragma unroll
     for (int i = 0; i < KEY_WORDS; i++) {
         __u64 word = from->words[i];
-        if (word - begin0 < size0 || word - begin1 < size1 || word - begin2 < size2)
-            hash = (hash ^ word) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 29;
+        if (word - begin0 < size0 || word - begin1 < size1)
+            hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
     }
-    return hash;
+    return hash ^ hash >> 29;
 }
 
 static __always_inline void take_registers(struct lock_snapshot *snapshot,

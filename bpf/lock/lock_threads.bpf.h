@@ -25,6 +25,12 @@ static __always_inline __u64 thread_key(__u32 tgid, struct task_struct *task)
     return (__u64)tgid << 32 | inner_tid(task);
 }
 
+/* What can be told without a look into a table. */
+static __always_inline bool is_foreign(__u32 tgid)
+{
+    return only_tgid && tgid != only_tgid;
+}
+
 /* The watched process that the current one is; NULL: it is none. */
 static __always_inline const struct lock_process *process_of_current(__u32 tgid)
 {
