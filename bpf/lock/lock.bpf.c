@@ -353,6 +353,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
     thread->kind = (__u16)facts.kind;
     thread->weight = weight;
     thread->wake_ns = 0;
+    thread->holder_stack = 0;
     thread->settled = 0;
     thread->chain_lock = 0;
     if (facts.owned && !facts.owner)
@@ -498,12 +499,7 @@ static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u
     record->tid = thread->tid;
     record->owner = thread->owner;
     record->stack = stack;
-    record->holder_stack = 0;
-    if (thread->wake_ns) {
-        struct lock_thread *releaser = bpf_map_lookup_elem(&threads, &thread->releaser_key);
-        if (releaser && releaser->release_ns == thread->wake_ns)
-            record->holder_stack = releaser->release_stack;
-    }
+    record->holder_stack = thread->wake_ns ? thread->holder_stack : 0;
     record->acquisition = thread->acquisition;
     record->kind = thread->kind;
     record->flags = thread->flags;
@@ -565,11 +561,12 @@ static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
     if (!thread->woken_long && (bpf_get_prandom_u32() & (SHORT_RELEASES - 1)))
         return;
     __u32 stack = stack_number(tgid, thread->pid);
-    thread->release_stack = stack;
-    thread->release_ns = thread->woken_ns;
     struct lock_thread *woken = bpf_map_lookup_elem(&threads, &thread->woken_key);
-    if (!stack || !woken || woken->told_ns < thread->woken_ns)
+    if (!stack || !woken || woken->wake_ns != thread->woken_ns)
         return;
+    woken->holder_stack = stack;
+    if (woken->told_ns < thread->woken_ns)
+        return; /* it will tell by itself */
     struct lock_release *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
     if (!record) {
         count(LOCK_RELEASES_CROSSED);

@@ -250,7 +250,8 @@ int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_fu
     while (more) {
         key = next;
         more = bpf_map_get_next_key(map, &key, &next) == 0;
-        if (bpf_map_lookup_elem(map, &key, &thread) || thread.lock == 0 || thread.begin_ns > now)
+        if (bpf_map_lookup_elem(map, &key, &thread) || thread.lock == 0 || thread.begin_ns > now ||
+            thread.flags & LOCK_RECORD_IDLE)
             continue;
         struct lock_record wait = {
             .type = LOCK_RECORD_WAIT,

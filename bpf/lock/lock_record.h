@@ -93,10 +93,10 @@ struct lock_thread {
     uint64_t hold_ns;
     uint64_t holder_op;
     uint32_t releaser; /* as user space names it */
+    uint32_t holder_stack;
     uint16_t holder_point;
     uint8_t settled;
     uint8_t followed; /* counted among the waiters for whom owners are watched */
-    uint64_t releaser_key;
 
     /* the wait before: whether the next one goes on with it */
     uint64_t last_word, last_counter, last_stack_pointer;
@@ -105,13 +105,12 @@ struct lock_thread {
 
     /* the wake that is under way */
     uint32_t woken; /* thread that it woke, as user space names it; 0: none */
-    uint32_t release_stack;
+    uint32_t unused;
     uint64_t wake_word; /* 0: none under way */
     uint64_t wake_hold_ns;
     uint64_t woken_ns;
     uint64_t woken_long; /* it had waited for a while */
     uint64_t woken_key;
-    uint64_t release_ns; /* of the last one whose stack was taken: that wake's woken_ns */
 
     uint64_t had_lock[LOCK_HAD];
     uint64_t had_ns[LOCK_HAD];

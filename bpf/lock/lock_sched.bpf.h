@@ -25,7 +25,6 @@ static __always_inline void released(struct lock_thread *waiter, __u64 waiter_ke
     if (!releaser || !releaser->wake_word || key >> 32 != waiter_key >> 32)
         return;
     waiter->releaser = releaser->tid;
-    waiter->releaser_key = key;
     waiter->hold_ns = releaser->wake_hold_ns;
     struct lock_op op = {.point = LOCK_WAIT_NO_POINT};
     find_op(releaser->pid, releaser->tid, now, &op);
