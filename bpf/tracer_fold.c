@@ -62,11 +62,8 @@ void tracer_fold_prepare(struct tracer *tracer)
         {skeleton->maps.fold_births, tables->settings.slot_count},
         {skeleton->maps.fold_free, tables->settings.slot_count},
         {skeleton->maps.fold_pasts, FOLD_PAST},
-        {skeleton->maps.fold_locks, FOLD_LOCKS},
         {skeleton->maps.fold_plans, tables->plan_count},
         {skeleton->maps.fold_types, tables->settings.type_count},
-        {skeleton->maps.fold_workspaces, FOLD_WORKSPACES},
-        {skeleton->maps.fold_places, FOLD_WORKSPACES},
         {skeleton->maps.fold_names, FOLD_NAME_ROWS},
         {skeleton->maps.fold_threads, FOLD_THREADS},
         {skeleton->maps.fold_clients, FOLD_CLIENTS},
@@ -177,8 +174,6 @@ int tracer_fold_open(struct tracer *tracer)
         error = fill_types(tracer);
     if (!error)
         error = fill_queue(skeleton->maps.fold_free, tables->settings.slot_count);
-    if (!error)
-        error = fill_queue(skeleton->maps.fold_places, FOLD_WORKSPACES);
     return error;
 }
 
@@ -275,7 +270,9 @@ int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
 {
     struct tracer_fold_state *fold = tracer->fold;
     struct uprobe_bpf *skeleton = tracer->skeleton;
-    int error = read_events(tracer, result);
+    int error = tracer_take_records(tracer);
+    if (!error)
+        error = read_events(tracer, result);
     if (!error && !fold->ended) {
         skeleton->bss->fold_last_ns = tracer->attached ? 0 : result->last_ns;
         error = run_program(skeleton->progs.fold_catch_up);

@@ -87,6 +87,9 @@ int tracer_resume(struct tracer *tracer);
 void tracers_pause(struct tracer *const *tracers, size_t count);
 void tracers_stop(struct tracer *const *tracers, size_t count);
 
+/* Has the kernel take the records of the hits: folds them, or makes events of them. */
+int tracer_take_records(struct tracer *tracer);
+
 /* Takes what is in the ring; releases in order what is old enough. */
 int tracer_drain(struct tracer *tracer);
 

@@ -245,8 +245,10 @@ static void place_rows(struct tracer *tracer, const struct program *program, str
             continue;
         }
         registers |= chosen->rows[i]->registers;
-        if (i != first)
+        if (i != first) {
             tracer->specs[last].next = (uint16_t)i;
+            tracer->specs[first].more++;
+        }
         last = i;
     }
     int error = place_function(tracer, program, registers, &chosen->functions[first], first);

@@ -76,6 +76,21 @@ struct {
     __type(value, struct uprobe_lost);
 } lost SEC(".maps");
 
+/* The records of the hits. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE); /* so that records begin where cache lines do */
+    __uint(max_entries, UPROBE_RECORDS);
+    __type(key, __u32);
+    __type(value, struct uprobe_record);
+} records SEC(".maps");
+
+/* How far they are written, and read; the first one after a loss, plus 1 (0: none). Each has a
+ * cache line to itself, for the daemon's threads write the one and the loader the other. */
+__u64 records_written[8] = {};
+__u64 records_read[8] = {};
+__u64 records_gap[8] = {};
+
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 16 * 1024 * 1024); /* the loader may set another size */
@@ -101,20 +116,13 @@ static __always_inline void take_registers(struct pt_regs *ctx, struct registers
     asm volatile("" : : "r"(registers) : "memory");
 }
 
-/* Returns 0, or a negative number when an address could not be read. */
+/* Reads what lies in the daemon. Returns 0, or a negative number when an address could not be
+ * read. */
 static __always_inline int fetch(const struct registers *registers, const struct uprobe_fetch *how,
                                  __u64 *result)
 {
-    if (how->reg == UPROBE_NONE) {
+    if (how->reg == UPROBE_NONE || how->reg == UPROBE_REMEMBERED) {
         *result = (__u64)(__s64)how->offsets[0];
-        return 0;
-    }
-    if (how->reg == UPROBE_REMEMBERED) {
-        __u32 thread = (__u32)bpf_get_current_pid_tgid();
-        __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
-        *result = time ? *time : 0;
-        if (time)
-            *time = 0;
         return 0;
     }
     __u64 value = registers->value[how->reg & 7];
@@ -126,16 +134,32 @@ static __always_inline int fetch(const struct registers *registers, const struct
                 return -1;
         } else if (i == how->loads) {
             value = address;
+            break;
         }
     }
+    *result = value;
+    return 0;
+}
+
+/* What was read, as a number. `thread`: whose memory is asked, if it is. */
+static __always_inline __u64 settle(const struct uprobe_fetch *how, __u64 value, __u32 thread)
+{
+    if (how->reg == UPROBE_REMEMBERED) {
+        __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
+        value = time ? *time : 0;
+        if (time)
+            *time = 0;
+        return value;
+    }
+    if (how->reg == UPROBE_NONE)
+        return value;
     if (how->width == 4)
         value = (__u64)(__s64)(__s32)value;
     if (how->width == UPROBE_CLASS) {
         __u32 *number = bpf_map_lookup_elem(&classes, &value);
         value = number ? *number : 0;
     }
-    *result = how->negate ? -value : value;
-    return 0;
+    return how->negate ? -value : value;
 }
 
 static __always_inline bool condition_holds(__u8 compare, __s64 value, __s64 with)
@@ -154,25 +178,24 @@ static __always_inline bool condition_holds(__u8 compare, __s64 value, __s64 wit
     }
 }
 
-/* The point that the text names: an enum point, UPROBE_IGNORED, -1 for an unknown text, -2 when it
- * could not be read. */
+/* The point that the text names: an enum point, UPROBE_IGNORED, or enum uprobe_text_fault. */
 static __always_inline int text_point(const struct registers *registers,
                                       const struct uprobe_site *site)
 {
     struct uprobe_text text = {};
     __u64 length, address;
     if (fetch(registers, &site->length, &length) || fetch(registers, &site->text, &address))
-        return -2;
+        return UPROBE_TEXT_UNREAD;
     if (length > UPROBE_TEXT_BYTES)
         length = UPROBE_TEXT_BYTES;
     /* the compiler must not forget the bound, for the verifier wants to see it */
     asm volatile("" : "+r"(length));
     if (length > UPROBE_TEXT_BYTES)
-        return -2;
+        return UPROBE_TEXT_UNREAD;
     if (bpf_probe_read_user(text.bytes, length, (const void *)address))
-        return -2;
+        return UPROBE_TEXT_UNREAD;
     __u32 *point = bpf_map_lookup_elem(&texts, &text);
-    return point ? (int)*point : -1;
+    return point ? (int)*point : UPROBE_TEXT_UNKNOWN;
 }
 
 static __always_inline void note_lost(__u64 now)
@@ -206,9 +229,11 @@ static __always_inline bool is_target(__u32 *pid, __u32 *tid)
     return *pid == target_tgid;
 }
 
-static __always_inline void remember(__u64 now, struct uprobe_counts *count)
+static __always_inline void remember(const struct uprobe_record *record,
+                                     struct uprobe_counts *count)
 {
-    __u32 thread = (__u32)bpf_get_current_pid_tgid();
+    __u32 thread = record->tid;
+    __u64 now = record->time_ns;
     __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
     count->ignored++;
     if (time)
@@ -218,24 +243,22 @@ static __always_inline void remember(__u64 now, struct uprobe_counts *count)
 }
 
 /* The point of this hit for the row: -1 when there is none, which is counted. */
-static __always_inline int point_of(const struct registers *registers,
+static __always_inline int point_of(const struct uprobe_record *record,
                                     const struct uprobe_site *site, struct uprobe_counts *count)
 {
-    __u64 when = 0;
-    int point = site->point;
-    if (site->kind == UPROBE_TEXT)
-        point = text_point(registers, site);
-    if (point == -1)
+    int point = record->point;
+    if (point == UPROBE_TEXT_UNKNOWN)
         count->unknown_text++;
-    else if (point == -2)
+    else if (point == UPROBE_TEXT_UNREAD)
         count->faults++;
     else if (point == UPROBE_IGNORED)
         count->ignored++;
     else if (site->compare == UPROBE_ALWAYS)
         return point;
-    else if (fetch(registers, &site->when, &when))
+    else if (record->faults & UPROBE_WHEN_FAULT)
         count->faults++;
-    else if (condition_holds(site->compare, (__s64)when, site->when_value))
+    else if (condition_holds(site->compare, (__s64)settle(&site->when, record->when, record->tid),
+                             site->when_value))
         return point;
     else
         count->ignored++;
@@ -265,40 +288,42 @@ static __always_inline bool convert_stamp(int point, __u64 now, __u64 *arg0)
     return true;
 }
 
-/* Serves one row with the hit. */
-static __always_inline void serve(const struct registers *registers, const struct uprobe_site *site,
-                                  struct uprobe_counts *count, __u64 now, __u32 pid, __u32 tid)
+/* Tells what a record means: to the fold, to the reader of events, or to both. */
+static __always_inline void tell(const struct uprobe_record *record, const struct uprobe_site *site,
+                                 struct uprobe_counts *count)
 {
+    __u64 now = record->time_ns;
     if (site->kind == UPROBE_REMEMBER) {
-        remember(now, count);
+        remember(record, count);
         return;
     }
-    __u64 key, arg0, arg1;
-    int point = point_of(registers, site, count);
+    int point = point_of(record, site, count);
     if (point < 0)
         return;
-    if (fetch(registers, &site->key, &key) || fetch(registers, &site->arg0, &arg0) ||
-        fetch(registers, &site->arg1, &arg1)) {
+    if (record->faults & UPROBE_ARGUMENT_FAULT) {
         count->faults++;
         return;
     }
+    __u64 key = settle(&site->key, record->key, record->tid);
+    __u64 arg0 = settle(&site->arg0, record->arg0, record->tid);
+    __u64 arg1 = settle(&site->arg1, record->arg1, record->tid);
     if (site->arg0.reg == UPROBE_REMEMBERED && arg0 == 0) {
         count->ignored++; /* it began before we did */
         return;
     }
-
     if (!convert_stamp(point, now, &arg0)) {
         count->unset_stamps++;
         return;
     }
-    if (count->first_ns == 0)
+    if (count->first_ns == 0 || now < count->first_ns)
         count->first_ns = now;
-    count->last_ns = now;
+    if (now > count->last_ns)
+        count->last_ns = now;
     if (fold_on) {
-        struct fold_event one = {now, key, arg0, arg1, pid, tid, (__u32)point};
+        struct fold_event one = {now, key, arg0, arg1, target_tgid, record->tid, (__u32)point};
         fold_handle(&one);
         if (!events_on) {
-            __sync_fetch_and_add(&count->events, 1);
+            count->events++;
             return;
         }
     }
@@ -312,14 +337,112 @@ static __always_inline void serve(const struct registers *registers, const struc
     event->key = key;
     event->arg0 = arg0;
     event->arg1 = arg1;
-    event->pid = pid;
-    event->tid = tid;
+    event->pid = target_tgid;
+    event->tid = record->tid;
     event->point = (__u16)point;
-    event->cpu = (__u16)bpf_get_smp_processor_id();
+    event->cpu = record->cpu;
     event->flags = 0;
-    __sync_fetch_and_add(&count->events, 1);
-    /* waking the reader costs the daemon far more than the event does: the reader polls */
+    count->events++;
+    /* the reader comes by itself */
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* Takes the next record. Returns 0, or 1 when there is none. Called by the loader alone, so nobody
+ * else counts and folds at the same time. */
+__noinline int take_record(void)
+{
+    __u64 at = records_read[0];
+    __u32 row = at & (UPROBE_RECORDS - 1);
+    struct uprobe_record *record = bpf_map_lookup_elem(&records, &row);
+    if (!record || *(volatile __u64 *)&record->ticket != at + 1)
+        return 1;
+    fold_barrier();
+    if (records_gap[0] == at + 1) {
+        records_gap[0] = 0;
+        if (fold_on)
+            fold_lose_all();
+    }
+    __u32 index = record->site;
+    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+    struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
+    if (site && count)
+        tell(record, site, count);
+    fold_barrier();
+    records_read[0] = at + 1;
+    return 0;
+}
+
+/* For the loader, by BPF_PROG_TEST_RUN: takes the next records. Returns 1 when there may be more.
+ * It takes few at once, for it cannot be put aside. */
+SEC("raw_tp")
+int uprobe_drain(void *ctx)
+{
+    for (int i = 0; i < UPROBE_DRAIN; i++)
+        if (take_record())
+            return 0;
+    return 1;
+}
+
+/* Room for so many records: the number of the first. False when there is none. */
+static __always_inline bool reserve(__u32 rows, __u64 *first)
+{
+    __u64 have = records_written[0];
+    for (int i = 0; i < 16; i++) {
+        if (have + rows - *(volatile __u64 *)&records_read[0] > UPROBE_RECORDS)
+            return false;
+        __u64 found = __sync_val_compare_and_swap(&records_written[0], have, have + rows);
+        if (found == have) {
+            *first = have;
+            return true;
+        }
+        have = found;
+    }
+    return false;
+}
+
+/* Writes what the row wants to know of the hit. */
+static __always_inline void write_record(struct uprobe_record *record, __u64 number, __u64 now,
+                                         __u32 tid, __u32 index, const struct uprobe_site *site,
+                                         const struct registers *registers)
+{
+    __u32 faults = 0;
+    record->time_ns = now;
+    record->tid = tid;
+    record->site = (__u16)index;
+    record->cpu = (__u16)bpf_get_smp_processor_id();
+    record->point = site->kind == UPROBE_TEXT ? text_point(registers, site) : site->point;
+    if (site->kind != UPROBE_REMEMBER) {
+        __u64 key = 0, arg0 = 0, arg1 = 0, when = 0;
+        if (site->compare != UPROBE_ALWAYS && fetch(registers, &site->when, &when))
+            faults |= UPROBE_WHEN_FAULT;
+        if (fetch(registers, &site->key, &key) || fetch(registers, &site->arg0, &arg0) ||
+            fetch(registers, &site->arg1, &arg1))
+            faults |= UPROBE_ARGUMENT_FAULT;
+        record->key = key;
+        record->arg0 = arg0;
+        record->arg1 = arg1;
+        record->when = when;
+    }
+    record->faults = faults;
+    fold_barrier();
+    *(volatile __u64 *)&record->ticket = number + 1;
+}
+
+/* There is no room for the hit's records: each row's count says so. */
+static __always_inline void lose(__u32 index, __u64 now)
+{
+    __sync_val_compare_and_swap(&records_gap[0], 0, records_written[0] + 1);
+    for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
+        struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+        struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
+        if (!site || !count)
+            return;
+        count->lost++;
+        note_lost(now);
+        index = site->next;
+        if (index == 0)
+            return;
+    }
 }
 
 static __always_inline int handle(struct pt_regs *ctx)
@@ -332,15 +455,27 @@ static __always_inline int handle(struct pt_regs *ctx)
     struct registers registers;
     take_registers(ctx, &registers);
     __u32 index = (__u32)bpf_get_attach_cookie(ctx);
+    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+    __u64 number;
+    if (!site)
+        return 0;
+    if (!reserve(site->more + 1, &number)) {
+        lose(index, now);
+        return 0;
+    }
     for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
-        struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
-        struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
-        if (!site || !count)
+        __u32 row = number & (UPROBE_RECORDS - 1);
+        struct uprobe_record *record = bpf_map_lookup_elem(&records, &row);
+        if (!record)
             return 0;
-        serve(&registers, site, count, now, pid, tid);
+        write_record(record, number, now, tid, index, site, &registers);
         index = site->next;
         if (index == 0)
             return 0;
+        site = bpf_map_lookup_elem(&sites, &index);
+        if (!site)
+            return 0;
+        number++;
     }
     return 0;
 }

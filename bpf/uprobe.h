@@ -52,7 +52,7 @@ struct uprobe_site {
     uint8_t kind;   /* enum uprobe_kind */
     uint8_t compare;
     uint16_t next; /* the row that the same hit serves next; 0: none (row 0 is never the next) */
-    uint16_t unused;
+    uint16_t more; /* of the first row: how many others the hit serves */
     struct uprobe_fetch key;
     struct uprobe_fetch arg0;
     struct uprobe_fetch arg1;
@@ -60,6 +60,7 @@ struct uprobe_site {
     int64_t when_value;
     struct uprobe_fetch length; /* UPROBE_TEXT: the text's length and address */
     struct uprobe_fetch text;
+    uint64_t unused[2]; /* two cache lines a row; what most rows need is in the first */
 };
 
 /* The bytes of a text that decide, padded with zeros: longer texts are told apart by these alone.
@@ -69,6 +70,30 @@ struct uprobe_text {
     char bytes[UPROBE_TEXT_BYTES];
 };
 #define UPROBE_IGNORED 0xffffu /* value in `texts`: known, and of no interest */
+
+/*
+ * What a hit leaves behind for each of its rows: what it read, as it was. What that means is found
+ * out later, by the program that the loader runs (uprobe_drain): in one go for many hits, with
+ * everything in the cache, and not in the daemon's way.
+ */
+struct uprobe_record {
+    uint64_t time_ns;
+    uint64_t key, arg0, arg1, when;
+    uint64_t ticket; /* its number + 1; written last */
+    uint32_t tid;
+    int32_t
+        point; /* enum point; UPROBE_TEXT: or UPROBE_IGNORED, or one of enum uprobe_text_fault */
+    uint16_t site;
+    uint16_t cpu;
+    uint32_t faults; /* enum uprobe_fault */
+};
+
+/* What could not be read; what was not needed in the end is no fault. */
+enum uprobe_fault { UPROBE_WHEN_FAULT = 1, UPROBE_ARGUMENT_FAULT = 2 };
+enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
+
+#define UPROBE_RECORDS (1u << 17) /* between two drains; a power of two: 8 MiB */
+#define UPROBE_DRAIN   256        /* that one run of the program takes */
 
 #define UPROBE_MAX_SITES   512
 #define UPROBE_MAX_CHAIN   8 /* rows that one hit serves */

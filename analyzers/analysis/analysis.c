@@ -291,10 +291,9 @@ static const struct {
     enum fold_counter cell;
     const char *name;
 } kernel_losses[] = {
-    {FOLD_TRUNCATED, "truncated_ops"},          {FOLD_TORN, "torn_marks"},
-    {FOLD_PEERS_CROWDED, "peers_without_room"}, {FOLD_SLOT_LESS, "starts_without_room"},
-    {FOLD_NAME_LESS, "keys_without_room"},      {FOLD_THREAD_LESS, "threads_without_room"},
-    {FOLD_NOT_SHOWN, "exemplars_without_room"}, {FOLD_CROWDED, "crowded_maxima"},
+    {FOLD_TRUNCATED, "truncated_ops"},          {FOLD_PEERS_CROWDED, "peers_without_room"},
+    {FOLD_SLOT_LESS, "starts_without_room"},    {FOLD_NAME_LESS, "keys_without_room"},
+    {FOLD_THREAD_LESS, "threads_without_room"}, {FOLD_NOT_SHOWN, "exemplars_without_room"},
 };
 
 static int fill_kernel_losses(const struct analysis *analysis, struct report *report)

@@ -250,13 +250,11 @@ static const struct {
     {"refused_stamps", "with a stamp from the future or the far past"},
     {"cut", "cut by a pause of the tracing"},
     {"truncated_ops", "of ops with more marks than are kept"},
-    {"torn_marks", "half written when their op was folded"},
     {"peers_without_room", "asked beyond those whose answers are timed"},
     {"starts_without_room", "of ops that found no room in the kernel"},
     {"keys_without_room", "with keys that found no room in the kernel"},
     {"threads_without_room", "of threads that found no room in the kernel"},
     {"exemplars_without_room", "of slow ops that found no room on their way up"},
-    {"crowded_maxima", "maxima that are too low"},
     {"probe_hits", NULL}, /* a cost */
     {"at_pauses", NULL},  /* no loss; a note says more */
     {"begun_before", NULL},

@@ -8,9 +8,7 @@
  * The fold in the kernel: its maps, and the rules of op_fold_core.h on them. The loader sets how
  * large the maps are: without the fold they are of one row. Included after bpf_helpers.h.
  *
- * A program at a uprobe may be put aside for another one on the same CPU at any moment. So nothing
- * here is per CPU: cells are raised by atomic instructions, and who needs a place to work takes one
- * from a queue.
+ * It is run by the loader alone, never by the daemon's threads: see uprobe_drain.
  */
 const volatile struct fold_settings fold_settings = {};
 const volatile struct fold_point fold_points[POINT_COUNT] = {};
@@ -40,7 +38,6 @@ __u64 fold_last_ns = 0;
 FOLD_MAP(fold_ops, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_op);
 FOLD_MAP(fold_births, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64);
 FOLD_MAP(fold_pasts, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_name);
-FOLD_MAP(fold_locks, BPF_MAP_TYPE_ARRAY, 1, __u32, __u32);
 FOLD_MAP(fold_plans, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_plan);
 FOLD_MAP(fold_types, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_type);
 FOLD_MAP(fold_workspaces, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fold_workspace);
@@ -50,7 +47,6 @@ FOLD_MAP(fold_clients, BPF_MAP_TYPE_HASH, 1, __u64, struct fold_client);
 FOLD_MAP(fold_peers, BPF_MAP_TYPE_HASH, 1, __u64, __u32);
 FOLD_QUEUE(fold_free, BPF_MAP_TYPE_STACK, 1, __u32); /* the last one is still in the cache */
 FOLD_QUEUE(fold_answered, BPF_MAP_TYPE_QUEUE, 1, struct fold_ref);
-FOLD_QUEUE(fold_places, BPF_MAP_TYPE_STACK, 1, __u32);
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -84,11 +80,6 @@ static FOLD_INLINE struct fold_name *env_past(__u32 row)
     return bpf_map_lookup_elem(&fold_pasts, &row);
 }
 
-static FOLD_INLINE __u32 *env_lock(__u32 row)
-{
-    return bpf_map_lookup_elem(&fold_locks, &row);
-}
-
 static FOLD_INLINE __u64 *env_cell(__u32 index)
 {
     return bpf_map_lookup_elem(&fold_cells, &index);
@@ -107,16 +98,6 @@ static FOLD_INLINE struct fold_type *env_type(__u32 index)
 static FOLD_INLINE struct fold_workspace *env_workspace(__u32 index)
 {
     return bpf_map_lookup_elem(&fold_workspaces, &index);
-}
-
-static FOLD_INLINE long env_workspace_take(__u32 *index)
-{
-    return bpf_map_pop_elem(&fold_places, index);
-}
-
-static FOLD_INLINE void env_workspace_give(__u32 index)
-{
-    bpf_map_push_elem(&fold_places, &index, 0);
 }
 
 static FOLD_INLINE long env_free_take(__u32 *slot)
@@ -187,9 +168,7 @@ static FOLD_INLINE __u32 env_peer(__u64 peer)
         return *row;
     if (fold_peer_count >= FOLD_PEERS - 1)
         return FOLD_PEERS - 1;
-    __u32 fresh = __sync_fetch_and_add(&fold_peer_count, 1);
-    if (fresh >= FOLD_PEERS - 1)
-        return FOLD_PEERS - 1;
+    __u32 fresh = fold_peer_count++;
     bpf_map_update_elem(&fold_peers, &peer, &fresh, BPF_NOEXIST);
     row = bpf_map_lookup_elem(&fold_peers, &peer);
     return row ? *row : FOLD_PEERS - 1;

@@ -19,23 +19,21 @@
 #define FOLD_NAMES       6    /* keys an op may live under at once */
 #define FOLD_NAME_ROWS   (4 * FOLD_SLOTS)
 #define FOLD_PAST        32768 /* keys in use lately */
-#define FOLD_LOCKS       4096  /* a power of two */
 #define FOLD_DEPTH       8     /* ops a thread works for at once */
 #define FOLD_THREADS     16384
 #define FOLD_CLIENTS     2048 /* beyond it the rest is summed up as client 0 */
 #define FOLD_STAGES      64
 #define FOLD_BRANCHES    16
 #define FOLD_ANSWERED    8192 /* answered ops that wait to be folded */
-#define FOLD_WORKSPACES  64
-#define FOLD_SLOWEST     8 /* ops that come up whole, as many as a report shows */
+#define FOLD_SLOWEST     8    /* ops that come up whole, as many as a report shows */
 #define FOLD_POINT_WORDS ((POINT_COUNT + 63) / 64)
 #define FOLD_NO_SLOT     0xffffffffu
 #define FOLD_NO_POINT    0xffu
 #define FOLD_PEERS       256 /* the last row is for those beyond it */
 #define FOLD_ASKED       16  /* peers that an op waits for at once, whose answers are timed */
 
-/* An answered op is folded so much later: an event that another CPU has in hand, or whose thread
- * was put aside in the middle of telling it, still finds its op. */
+/* An answered op is folded so much later: an event whose thread was put aside between its time and
+ * its record still finds its op. */
 #define FOLD_RIPE_NS 5000000ull
 
 struct fold_name {
@@ -53,15 +51,15 @@ struct fold_ref {
 struct fold_mark {
     uint64_t time_ns;
     uint32_t tid;
-    uint16_t branch;    /* FORK and JOIN: the branch's number */
-    uint8_t point;      /* enum point, or FOLD_NO_POINT */
-    uint8_t generation; /* of the op: written last, so that a half written mark is known */
+    uint16_t branch; /* FORK and JOIN: the branch's number */
+    uint8_t point;   /* enum point, or FOLD_NO_POINT */
+    uint8_t unused;
 };
 
 /* An open op. What comes up as an exemplar is this struct as it is. */
 struct fold_op {
-    /* odd while the op is open; raised by one when it begins and when it ends: whoever raises it
-     * has the op to himself */
+    /* odd while the op is open; raised by one when it begins and when it ends, so that who comes
+     * to it by an old way knows that it is another one's now */
     uint32_t state;
     uint32_t count; /* marks, also those that found no room */
     uint32_t pid;
@@ -173,10 +171,7 @@ enum fold_counter {
     FOLD_BEGUN_BEFORE, /* finishes of ops that began before tracing did */
     FOLD_STAMPS_REFUSED,
     FOLD_TRUNCATED,     /* ops with more marks than there is room for, or more names */
-    FOLD_TORN,          /* marks that were not yet written when their op was folded: left out */
-    FOLD_NO_WORKSPACE,  /* foldings put off for want of one */
     FOLD_NOT_SHOWN,     /* slow ops that found no room on their way up */
-    FOLD_CROWDED,       /* maxima that could not be raised for the crowd: too low then */
     FOLD_SLOT_LESS,     /* starts that found no slot, not even by eviction: ops not seen */
     FOLD_PEERS_CROWDED, /* peers that were asked beyond FOLD_ASKED at once: not timed */
     FOLD_NAME_LESS,     /* keys that found no row: what comes under them is unmatched */

@@ -5,13 +5,11 @@
 #include "op_fold_divide.h"
 
 /*
- * From events to ops: the rules of the trail builder, for a program that runs on several CPUs at
- * once. Whoever includes this has defined before what op_fold_divide.h asks for.
+ * From events to ops: the rules of the trail builder. Whoever includes this has defined before what
+ * op_fold_divide.h asks for. Called by one thread at a time.
  *
- * An op's marks are written by whoever has one, each into a place of its own that an atomic counter
- * gives out; they are sorted when the op is folded. An answered op is folded FOLD_RIPE_NS later,
- * by one of the ops that begin or are answered then. Whatever ends an op must first raise its state
- * from what it believes it to be: one succeeds.
+ * Events come nearly in order, so an op's marks are sorted when it is folded. An answered op is
+ * folded FOLD_RIPE_NS later, by one of the ops that begin or are answered then.
  */
 
 struct fold_event {
@@ -22,7 +20,7 @@ struct fold_event {
 
 static FOLD_INLINE bool fold_is_over(const struct fold_op *op, uint64_t now)
 {
-    return op->answered == 2 && op->open_branches <= 0 && now > op->closed_ns;
+    return op->answered && op->open_branches <= 0 && now > op->closed_ns;
 }
 
 static FOLD_INLINE bool fold_is_overdue(const struct fold_op *op, uint64_t now)
@@ -30,25 +28,12 @@ static FOLD_INLINE bool fold_is_overdue(const struct fold_op *op, uint64_t now)
     return now > op->start_ns && now - op->start_ns > fold_settings.timeout_ns;
 }
 
-/* Keys are taken and let go of one at a time, as far as they share a lock: "is it still mine? then
- * away with it" must not meet the next op's taking it. Who lets go and finds the lock taken leaves
- * the row as it is: it leads to an op that is over, and the next one takes it. */
-static FOLD_INLINE uint32_t *fold_lock(const struct fold_name *name)
-{
-    return env_lock((uint32_t)fold_name_hash(name) & (FOLD_LOCKS - 1));
-}
-
 /* The op no longer lives under the key. */
 static FOLD_INLINE void fold_let_go(const struct fold_name *name, struct fold_ref ref)
 {
-    uint32_t *lock = fold_lock(name);
-    if (lock && __sync_val_compare_and_swap(lock, 0, 1) == 0) {
-        struct fold_ref *bound = env_name_find(name);
-        if (bound && bound->slot == ref.slot && bound->state == ref.state)
-            env_name_remove(name);
-        fold_barrier();
-        *lock = 0;
-    }
+    struct fold_ref *bound = env_name_find(name);
+    if (bound && bound->slot == ref.slot && bound->state == ref.state)
+        env_name_remove(name);
     struct fold_name *past = env_past((uint32_t)(fold_name_hash(name) % FOLD_PAST));
     if (past)
         *past = *name;
@@ -66,10 +51,11 @@ static FOLD_INLINE void fold_forget(struct fold_op *op, struct fold_ref ref)
     }
 }
 
-/* Gives the slot back, of which the caller has raised the state. */
+/* Ends the op, and gives its slot back. */
 static FOLD_INLINE void fold_release(struct fold_op *op, struct fold_ref ref, enum fold_end end)
 {
     uint64_t *birth = env_birth(ref.slot);
+    op->state = ref.state + 1;
     fold_forget(op, ref);
     fold_add(FOLD_ENDED + (uint32_t)end, 1);
     if (birth)
@@ -80,7 +66,7 @@ static FOLD_INLINE void fold_release(struct fold_op *op, struct fold_ref ref, en
 /* Ends an op that was not answered. */
 static FOLD_INLINE void fold_give_up(struct fold_op *op, struct fold_ref ref, enum fold_end end)
 {
-    if (__sync_val_compare_and_swap(&op->state, ref.state, ref.state + 1) == ref.state)
+    if (op->state == ref.state)
         fold_release(op, ref, end);
 }
 
@@ -89,21 +75,11 @@ FOLD_CALL int fold_close(uint32_t slot, uint32_t state)
 {
     struct fold_ref ref = {slot, state};
     struct fold_op *op = env_op(slot);
-    uint32_t index;
-    if (!op || op->state != state || op->answered != 2 || op->open_branches > 0)
+    struct fold_workspace *workspace = env_workspace(0);
+    if (!op || !workspace || op->state != state || !op->answered || op->open_branches > 0)
         return 0;
-    if (env_workspace_take(&index)) {
-        fold_add(FOLD_NO_WORKSPACE, 1);
-        env_answered_push(ref);
-        return 0;
-    }
-    struct fold_workspace *workspace = env_workspace(index);
-    if (workspace &&
-        __sync_val_compare_and_swap(&op->state, ref.state, ref.state + 1) == ref.state) {
-        fold_divide(op, workspace, (uint8_t)(state >> 1));
-        fold_release(op, ref, FOLD_FINISHED);
-    }
-    env_workspace_give(index);
+    fold_divide(op, workspace);
+    fold_release(op, ref, FOLD_FINISHED);
     return 0;
 }
 
@@ -124,8 +100,7 @@ FOLD_CALL int fold_one_ripe(uint64_t now)
     if (env_answered_peek(&ref))
         return 0;
     struct fold_op *op = env_op(ref.slot);
-    if (op && op->state == ref.state && op->answered == 2 &&
-        now < op->closed_ns + fold_settings.ripe_ns)
+    if (op && op->state == ref.state && op->answered && now < op->closed_ns + fold_settings.ripe_ns)
         return 0;
     if (env_answered_pop(&ref))
         return 0;
@@ -142,7 +117,7 @@ FOLD_CALL int fold_look_at(uint32_t slot, uint64_t now)
     struct fold_ref ref = {slot, op->state};
     if ((ref.state & 1) == 0 || !fold_is_overdue(op, now))
         return 0;
-    if (op->answered == 0) {
+    if (!op->answered) {
         fold_give_up(op, ref, FOLD_TIMEOUT);
     } else {
         op->open_branches = 0;
@@ -156,7 +131,8 @@ FOLD_CALL int fold_look_at(uint32_t slot, uint64_t now)
 
 static FOLD_INLINE void fold_glance(uint64_t now)
 {
-    uint32_t hand = __sync_fetch_and_add(&fold_hand, FOLD_GLANCE);
+    uint32_t hand = fold_hand;
+    fold_hand += FOLD_GLANCE;
     for (uint32_t i = 0; i < FOLD_GLANCE; i++) {
         uint32_t slot = (hand + i) & (fold_settings.slot_count - 1);
         uint64_t *birth = env_birth(slot);
@@ -189,7 +165,8 @@ static long fold_evict_step(uint32_t i, void *context)
 FOLD_CALL int fold_evict(void)
 {
     struct fold_oldest oldest = {.slot = FOLD_NO_SLOT, .birth = ~0ull};
-    oldest.hand = __sync_fetch_and_add(&fold_hand, FOLD_EVICT_AMONG);
+    oldest.hand = fold_hand;
+    fold_hand += FOLD_EVICT_AMONG;
     bpf_loop(FOLD_EVICT_AMONG, fold_evict_step, &oldest, 0);
     struct fold_op *op = env_op(oldest.slot);
     if (!op)
@@ -197,7 +174,7 @@ FOLD_CALL int fold_evict(void)
     struct fold_ref ref = {oldest.slot, op->state};
     if ((ref.state & 1) == 0)
         return 0;
-    if (op->answered == 0) {
+    if (!op->answered) {
         fold_give_up(op, ref, FOLD_EVICTED);
     } else {
         op->open_branches = 0;
@@ -209,34 +186,26 @@ FOLD_CALL int fold_evict(void)
 static FOLD_INLINE void fold_bind(struct fold_op *op, struct fold_ref ref,
                                   const struct fold_name *name)
 {
-    uint32_t at = __sync_fetch_and_add(&op->name_count, 1);
+    uint32_t at = op->name_count;
     if (at >= FOLD_NAMES) {
-        __sync_fetch_and_add(&op->name_count, -1);
         fold_add(FOLD_TRUNCATED, 1);
         return;
     }
     op->names[at] = *name;
-    uint32_t *lock = fold_lock(name);
-    bool mine = false;
-    /* its holder may have been put aside: then it must go without */
-    for (int i = 0; lock && i < 32 && !mine; i++)
-        mine = __sync_val_compare_and_swap(lock, 0, 1) == 0;
+    op->name_count = at + 1;
     if (env_name_put(name, &ref))
         fold_add(FOLD_NAME_LESS, 1);
-    fold_barrier();
-    if (lock && mine)
-        *lock = 0;
 }
 
-static FOLD_INLINE void fold_append(struct fold_op *op, struct fold_ref ref, uint64_t time_ns,
+static FOLD_INLINE void fold_append(struct fold_op *op, uint64_t time_ns,
                                     const struct fold_event *event, uint32_t branch)
 {
-    uint32_t at = __sync_fetch_and_add(&op->count, 1);
+    uint32_t at = op->count++;
     if (at >= FOLD_MARKS) {
         if (at == FOLD_MARKS)
             fold_add(FOLD_TRUNCATED, 1);
         if (event->point < POINT_COUNT)
-            __sync_fetch_and_or(&op->seen[event->point / 64], 1ull << (event->point & 63));
+            op->seen[event->point / 64] |= 1ull << (event->point & 63);
         return;
     }
     struct fold_mark *mark = &op->marks[at];
@@ -244,8 +213,7 @@ static FOLD_INLINE void fold_append(struct fold_op *op, struct fold_ref ref, uin
     mark->tid = event->tid;
     mark->branch = (uint16_t)branch;
     mark->point = (uint8_t)event->point;
-    fold_barrier();
-    mark->generation = (uint8_t)(ref.state >> 1);
+    mark->unused = 0;
     if (time_ns < op->start_ns)
         op->start_ns = time_ns;
 }
@@ -256,7 +224,7 @@ static FOLD_INLINE void fold_supersede(struct fold_ref ref, uint64_t now)
     struct fold_op *op = env_op(ref.slot);
     if (!op || op->state != ref.state)
         return;
-    if (op->answered == 0)
+    if (!op->answered)
         fold_give_up(op, ref, fold_is_overdue(op, now) ? FOLD_TIMEOUT : FOLD_KEY_REUSED);
     else if (op->open_branches > 0)
         fold_answer(op, ref, now, true);
@@ -294,8 +262,7 @@ static FOLD_INLINE void fold_start(const struct fold_event *event, const struct 
     op->bytes_in = op->bytes_out = 0;
     for (int i = 0; i < FOLD_POINT_WORDS; i++)
         op->seen[i] = 0;
-    fold_append(op, ref, event->time_ns, event, 0);
-    fold_barrier();
+    fold_append(op, event->time_ns, event, 0);
     op->state = ref.state;
     *birth = event->time_ns;
     fold_bind(op, ref, name);
@@ -388,14 +355,13 @@ static FOLD_INLINE void fold_finish(struct fold_op *op, struct fold_ref ref,
 {
     if (release)
         op->open_branches = 0;
-    if (__sync_val_compare_and_swap(&op->answered, 0, 1) == 0) {
+    if (!op->answered) {
         op->finish_ns = op->closed_ns = event->time_ns;
         if (event->arg0 || event->arg1) {
             op->bytes_in = event->arg0;
             op->bytes_out = event->arg1;
         }
-        fold_barrier();
-        op->answered = 2;
+        op->answered = 1;
         if (op->open_branches <= 0)
             env_answered_push(ref);
     } else if (release) {
@@ -441,7 +407,7 @@ static FOLD_INLINE void fold_role(struct fold_op *op, struct fold_ref ref, uint3
 {
     uint64_t time_ns = role == ROLE_STAMP ? fold_stamp(event) : event->time_ns;
     uint32_t branch = role == ROLE_FORK || role == ROLE_JOIN ? (uint32_t)event->arg0 : 0;
-    fold_append(op, ref, time_ns, event, branch);
+    fold_append(op, time_ns, event, branch);
     if (role == ROLE_ANSWER) {
         op->bytes_in = event->arg0;
         op->bytes_out = event->arg1;
@@ -458,15 +424,14 @@ static FOLD_INLINE void fold_role(struct fold_op *op, struct fold_ref ref, uint3
         op->client = event->arg0;
         op->tid = event->arg1;
     } else if (role == ROLE_FORK) {
-        __sync_fetch_and_add(&op->open_branches, 1);
+        op->open_branches++;
     } else if (role == ROLE_JOIN) {
-        if (op->open_branches > 0 && __sync_fetch_and_add(&op->open_branches, -1) == 1 &&
-            op->answered == 2)
+        if (op->open_branches > 0 && --op->open_branches == 0 && op->answered)
             fold_answer(op, ref, event->time_ns, false);
     } else if (role == ROLE_FINISH || role == ROLE_RELEASE) {
         fold_finish(op, ref, event, role == ROLE_RELEASE);
     } else if (role == ROLE_END) {
-        if (op->answered == 0)
+        if (!op->answered)
             fold_give_up(op, ref, FOLD_KEY_ENDED);
         else if (op->open_branches > 0)
             fold_answer(op, ref, event->time_ns, true);
@@ -561,12 +526,31 @@ static long fold_end_step(uint32_t slot, void *context)
     struct fold_ref ref = {slot, op->state};
     if ((ref.state & 1) == 0)
         return 0;
-    if (op->answered != 0) {
+    if (op->answered) {
         op->open_branches = 0;
         fold_close(slot, ref.state);
     } else {
         fold_give_up(op, ref, fold_is_overdue(op, *last_ns) ? FOLD_TIMEOUT : FOLD_OPEN);
     }
+    return 0;
+}
+
+/* Events were lost: of the ops that are open now, nobody knows what happened. */
+static long fold_lose_step(uint32_t slot, void *context)
+{
+    struct fold_op *op = env_op(slot);
+    (void)context;
+    if (!op)
+        return 1;
+    struct fold_ref ref = {slot, op->state};
+    if ((ref.state & 1) != 0 && (!op->answered || op->open_branches > 0))
+        fold_give_up(op, ref, FOLD_LOST_EVENTS);
+    return 0;
+}
+
+static FOLD_INLINE int fold_lose_all(void)
+{
+    bpf_loop(fold_settings.slot_count, fold_lose_step, 0, 0);
     return 0;
 }
 

@@ -10,12 +10,11 @@
  * kernel. Whoever includes this has defined before:
  *
  *   FOLD_INLINE, FOLD_CALL   how functions are declared: inlined; called
- *   fold_barrier()           stores before it are seen before those after it
  *   bpf_loop()               as in BPF
  *   fold_settings, fold_points[POINT_COUNT], fold_hand
- *   env_op, env_birth, env_past, env_lock, env_cell, env_plan, env_type, env_workspace
+ *   env_op, env_birth, env_past, env_cell, env_plan, env_type, env_workspace
  *                            a row by its number; NULL when there is none
- *   env_free_take, env_free_give, env_answered_push, _peek, _pop, env_workspace_take, _give
+ *   env_free_take, env_free_give, env_answered_push, _peek, _pop
  *                            the queues of slots and ops; 0, or non-zero when empty or full
  *   env_name_find, _put, _remove; env_thread; env_client; env_peer; env_exemplar
  */
@@ -26,32 +25,21 @@ struct fold_run {
     struct fold_plan *plan;
     struct fold_type *type;
     uint64_t latency;
-    uint32_t generation;
 };
 
 static FOLD_INLINE void fold_add(uint32_t index, uint64_t value)
 {
     uint64_t *cell = env_cell(index);
     if (cell)
-        __sync_fetch_and_add(cell, value);
+        *cell += value;
 }
 
 /* Raises a cell that only grows. */
 static FOLD_INLINE void fold_raise(uint32_t index, uint64_t value)
 {
     uint64_t *cell = env_cell(index);
-    if (!cell)
-        return;
-    uint64_t have = *cell;
-    for (int i = 0; i < 8; i++) {
-        if (have >= value)
-            return;
-        uint64_t found = __sync_val_compare_and_swap(cell, have, value);
-        if (found == have)
-            return;
-        have = found;
-    }
-    fold_add(FOLD_CROWDED, 1);
+    if (cell && *cell < value)
+        *cell = value;
 }
 
 static FOLD_INLINE uint32_t fold_innermost(uint64_t stages)
@@ -86,14 +74,6 @@ static long fold_sort_step(uint32_t i, void *context)
     if (i >= FOLD_MARKS)
         return 1;
     struct fold_mark mark = op->marks[i];
-    if (mark.generation != run->generation) {
-        fold_add(FOLD_TORN, 1);
-        mark.point = FOLD_NO_POINT;
-        if (i > 0)
-            mark.time_ns = op->marks[i - 1].time_ns;
-        op->marks[i] = mark;
-        return 0;
-    }
     if (mark.point < POINT_COUNT)
         workspace->seen[mark.point / 64] |= 1ull << (mark.point & 63);
     if (i == 0 || op->marks[i - 1].time_ns <= mark.time_ns)
@@ -287,8 +267,8 @@ static FOLD_INLINE void fold_count_client(const struct fold_op *op)
     struct fold_client *row = op->client ? env_client(op->client) : 0;
     uint64_t bytes = op->bytes_in + op->bytes_out;
     if (row) {
-        __sync_fetch_and_add(&row->ops, 1);
-        __sync_fetch_and_add(&row->bytes, bytes);
+        row->ops++;
+        row->bytes += bytes;
     } else {
         fold_add(FOLD_OTHER_CLIENTS, 1);
         fold_add(FOLD_OTHER_BYTES, bytes);
@@ -363,8 +343,7 @@ static FOLD_INLINE void fold_count_peers(struct fold_run *run, uint32_t count)
                  1);
 }
 
-/* The op comes up whole if it is slower than the fastest of the slowest. When several CPUs come
- * here at once, the bound may stay too low for a while: one op more comes up. */
+/* The op comes up whole if it is slower than the fastest of the slowest. */
 static FOLD_INLINE void fold_show(struct fold_op *op, uint64_t latency)
 {
     uint64_t *bound = env_cell(FOLD_SLOW_BOUND);
@@ -416,13 +395,12 @@ static FOLD_INLINE void fold_sum_up(struct fold_run *run)
     fold_add(fold_stage_cells(base, workspace->largest) + FOLD_STAGE_LARGEST, 1);
 }
 
-/* The whole: `op` and `workspace` are the caller's alone. `generation`: of the marks that are the
- * op's. */
-FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace, uint8_t generation)
+/* The whole. */
+FOLD_CALL int fold_divide(struct fold_op *op, struct fold_workspace *workspace)
 {
     if (!op || !workspace)
         return 0;
-    struct fold_run run = {.op = op, .workspace = workspace, .generation = generation};
+    struct fold_run run = {.op = op, .workspace = workspace};
     uint32_t count = op->count < FOLD_MARKS ? op->count : FOLD_MARKS;
     for (int i = 0; i < FOLD_POINT_WORDS; i++)
         workspace->seen[i] = op->seen[i];

@@ -15,7 +15,6 @@
  */
 #define FOLD_INLINE       inline
 #define FOLD_CALL         static __attribute__((noinline))
-#define fold_barrier()    __asm__ volatile("" ::: "memory")
 #define OUTSIDE_NAME_ROWS 4096
 
 static struct fold_settings fold_settings;
@@ -79,12 +78,6 @@ static inline struct fold_name *env_past(uint32_t row)
     return row < FOLD_PAST ? &outside.past[row] : NULL;
 }
 
-static inline uint32_t *env_lock(uint32_t row)
-{
-    static uint32_t locks[FOLD_LOCKS];
-    return row < FOLD_LOCKS ? &locks[row] : NULL;
-}
-
 static inline uint64_t *env_cell(uint32_t index)
 {
     return index < outside.tables->cell_count ? &outside.cells[index] : NULL;
@@ -103,17 +96,6 @@ static inline struct fold_type *env_type(uint32_t index)
 static inline struct fold_workspace *env_workspace(uint32_t index)
 {
     return index == 0 ? &outside.workspace : NULL;
-}
-
-static inline int env_workspace_take(uint32_t *index)
-{
-    *index = 0;
-    return 0;
-}
-
-static inline void env_workspace_give(uint32_t index)
-{
-    (void)index;
 }
 
 static inline int outside_push(struct outside_queue *queue, struct fold_ref ref)
