@@ -18,6 +18,7 @@ ALLOWED = {
     "base": [],
     "tracepoints": [],
     "probes": ["tracepoints"],
+    "preload": ["probes", "tracepoints"],
     "stacks": [],
     "bpf/fold": ["tracepoints"],
     "bpf": ["bpf/fold", "probes", "stacks", "tracepoints"],
