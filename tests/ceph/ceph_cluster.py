@@ -94,6 +94,20 @@ class Cluster:
         return (int(re.search(r"^Total (?:writes|reads) made: +(\d+)", done.stdout, re.M)[1]),
                 float(re.search(r"^Average Latency\(s\): +([\d.]+)", done.stdout, re.M)[1]))
 
+    def make_disk(self, megabytes):
+        """Makes a block device, the image `disk`, in the pool bench, and fills it."""
+        subprocess.run(["rbd", "create", "bench/disk", "--size", f"{megabytes}M", "--image-feature",
+                        "layering"], check=True, capture_output=True, env=self.environment)
+        self.fio("--rw=write", "--bs=1m", f"--size={megabytes}M")
+
+    def fio(self, *options):
+        """Runs fio on that image; returns how many reads and writes it says that it made."""
+        done = subprocess.run(["fio", "--name=disk", "--ioengine=rbd", "--clientname=admin",
+                               "--pool=bench", "--rbdname=disk", "--output-format=json", *options],
+                              check=True, capture_output=True, text=True, env=self.environment)
+        job = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]
+        return job["read"]["total_ios"], job["write"]["total_ios"]
+
     def errors(self):
         """Lines of the OSD's log at error level: "time thread -1 text"."""
         with open(f"{self.directory}/log/osd.0.log", errors="replace") as file:
