@@ -26,14 +26,13 @@ struct lock_op {
 };
 
 /* The op's last mark, if it is still there: others may be adding to it, or it may have ended. */
-static __always_inline __u16 last_point(const struct fold_op *op, __u32 state)
+static __always_inline __u16 last_point(const struct fold_op *op)
 {
     __u32 count = op->count;
     if (count == 0 || count > FOLD_MARKS)
         return LOCK_WAIT_NO_POINT;
     const struct fold_mark *mark = &op->marks[(count - 1) & (FOLD_MARKS - 1)];
-    bool whole = mark->generation == (__u8)(state >> 1) && mark->point != FOLD_NO_POINT;
-    return whole ? mark->point : LOCK_WAIT_NO_POINT;
+    return mark->point != FOLD_NO_POINT ? mark->point : LOCK_WAIT_NO_POINT;
 }
 
 /* The newest of the thread's ops that is still open, as fold_current() has it; nothing is changed.
@@ -56,7 +55,7 @@ static __always_inline bool find_op(__u32 pid, __u32 tid, __u64 now, struct lock
             (now > op->start_ns && now - op->start_ns > op_timeout_ns))
             continue;
         found->key = op->key;
-        found->point = last_point(op, ref.state);
+        found->point = last_point(op);
         return true;
     }
     return false;
