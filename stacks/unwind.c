@@ -227,7 +227,8 @@ static bool step_by_libunwind(struct unwinder *unwinder, const struct stack_snap
     libunwind_register(unwinder->fallback, STACK_RSP, &sp);
     walk->returned_to = !signal;
     walk->elsewhere |= signal && sp - snapshot->registers[STACK_RSP] >= snapshot->size;
-    if (!signal && sp <= walk->sp) {
+    /* the innermost may have freed all of its frame: the end of a thrown exception's way */
+    if (!signal && (sp < walk->sp || (sp == walk->sp && count > 1))) {
         walk->end = UNWIND_STUCK;
         return false;
     }
