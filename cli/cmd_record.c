@@ -80,6 +80,11 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .value = &record.allow_slow,
      .text = "also probe where the kernel must single-step: some 20 microseconds a hit"},
+    {.name = "locks",
+     .type = OPTION_FLAG,
+     .value = &record.locks,
+     .text = "also write the contended waits for locks, as seen at the futex: who waited, who had "
+             "it, who gave it back, and their call stacks"},
 #ifdef OPTRAIL_HAVE_RECORD_LTTNG
     {.name = "lttng",
      .type = OPTION_FLAG,
@@ -116,6 +121,8 @@ static int check(void)
         return err_set(EINVAL, "--lttng records all daemons with probes: leave out -p and --osd");
     if (!record.lttng && (record.session || record.url))
         return err_set(EINVAL, "--session and --url are for --lttng");
+    if (record.lttng && record.locks)
+        return err_set(EINVAL, "--locks captures by eBPF: leave out --lttng");
     if (record.trace && record.url)
         return err_set(EINVAL, "either -o TRACE or --url, not both");
     if (!record.trace && !record.url)

@@ -17,6 +17,7 @@ struct record_options {
     bool allow_slow;
     const char *path;
     const char *detail; /* basic, standard, deep; NULL: standard */
+    bool locks;         /* contended waits as well */
 
     bool report;                 /* print one of what was recorded */
     struct report_output output; /* only its `json` and `format` are options here */

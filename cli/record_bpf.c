@@ -16,6 +16,8 @@
 #include "interrupt.h"
 #include "live_facts.h"
 #include "live_source.h"
+#include "lock_capture.h"
+#include "lock_feed.h"
 #include "record.h"
 #include "record_signals.h"
 #include "slow_watch.h"
@@ -31,6 +33,7 @@ struct recording {
     char directory[PATH_MAX];
     struct probe_map *map;
     struct tracer *tracer;
+    struct lock_capture *locks; /* NULL: not wanted */
     struct live_facts facts, ending;
     struct analysis *analysis; /* NULL: no report is wanted */
     struct read_counts counts;
@@ -143,9 +146,17 @@ static void *record(void *context)
     const struct trace_ending ending = {.context = recording, .facts = ending_facts};
     struct event_feed feed = *tracer_feed(recording->tracer);
     struct observed_feed observed;
+    struct lock_feed with_locks = {0};
 
+    if (recording->locks) {
+        recording->result =
+            lock_feed_init(&with_locks, tracer_feed(recording->tracer), recording->locks);
+        feed = with_locks.feed;
+    }
     feed.facts = recording->facts.facts;
-    if (recording->options->snapshot > 0) {
+    if (recording->result < 0) {
+        /* the message is set */
+    } else if (recording->options->snapshot > 0) {
         recording->result = record_snapshots(recording, &feed, &observer, &ending);
     } else {
         observed_feed_init(&observed, &feed, &observer);
@@ -153,9 +164,18 @@ static void *record(void *context)
     }
     if (recording->result < 0)
         snprintf(recording->message, sizeof(recording->message), "%s", err_message());
+    lock_feed_free(&with_locks);
     /* a full disk must not keep the daemon probed until the time is up */
     tracer_stop(recording->tracer);
     return NULL;
+}
+
+static int open_locks(struct recording *recording)
+{
+    const struct lock_target target = {.pid = recording->target.pid, .tracer = recording->tracer};
+    const struct lock_capture_options options = {.targets = &target, .target_count = 1};
+
+    return lock_capture_open(&options, &recording->locks);
 }
 
 static int prepare(struct recording *recording, const struct tracer_options *tracing,
@@ -194,6 +214,8 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
         result = trace_directory_add(recording->directory);
     if (result == 0)
         result = tracer_open(&recording->target, recording->map, tracing, &recording->tracer);
+    if (result == 0 && options->locks)
+        result = open_locks(recording);
     if (result == 0)
         live_source_announce(&recording->target, recording->tracer, exact, recording->map);
     return result;
@@ -201,12 +223,29 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
 
 static void release(struct recording *recording)
 {
+    lock_capture_close(recording->locks);
     tracer_close(recording->tracer);
     probe_map_free(recording->map);
     analysis_free(recording->analysis);
     slow_watch_free(&recording->slow);
     live_facts_free(&recording->facts);
     live_facts_free(&recording->ending);
+}
+
+/* What of the waits is in the trace, and what is not. */
+static void summarise_locks(const struct recording *recording)
+{
+    const struct lock_capture_counts counts = lock_capture_counts(recording->locks);
+
+    fprintf(
+        stderr,
+        "optrail: %s: %" PRIu64 " waits at locks, %" PRIu64 " lost, %" PRIu64 " without a stack\n",
+        recording->name, counts.delivered, counts.lost, counts.stacks_full + counts.stacks_late);
+    if (counts.sampled_out > 0)
+        fprintf(stderr,
+                "optrail: %s: waits came faster than they are taken: for %.1f s they were sampled, "
+                "%" PRIu64 " stand behind the weights of others\n",
+                recording->name, (double)counts.sampled_ns / 1e9, counts.sampled_out);
 }
 
 /* One line on standard error. */
@@ -220,6 +259,8 @@ static void summarise(const struct recording *recording)
     else if (recording->options->snapshot <= 0)
         fprintf(stderr, "optrail: %s: %" PRIu64 " events recorded, %" PRIu64 " lost\n",
                 recording->directory, recording->counts.events, recording->counts.lost);
+    if (recording->locks)
+        summarise_locks(recording);
     if (recording->snapshots.refused > 0)
         fprintf(stderr,
                 "optrail: %s: %" PRIu64 " more snapshots were asked for: --snapshots allows %u\n",

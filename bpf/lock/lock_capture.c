@@ -13,7 +13,7 @@
 #include "lock_probe.h"
 #include "lock_process.h"
 #include "lock_stacks.h"
-#include "lock_waits.h"
+#include "lock_joiner.h"
 #include "tracer.h"
 
 #define DEFAULT_RATE  20000
@@ -28,7 +28,7 @@ struct lock_capture {
     struct lock_probe *probes; /* owned */
     size_t probe_count;
     struct lock_stacks stacks;
-    struct lock_waits *waits;
+    struct lock_joiner *waits;
     struct lock_capture_counts counts;
     uint64_t now, looked_ns;
     bool finished;
@@ -63,8 +63,8 @@ static int take_wait(struct lock_capture *capture, const struct lock_record *rec
     struct watched_process *process = find_process(capture, record->pid);
     if (!process || record->kind >= WAIT_KIND_COUNT)
         return 0;
-    return lock_waits_add(capture->waits, process, record, capture->now, capture->callback,
-                          capture->context);
+    return lock_joiner_add(capture->waits, process, record, capture->now, capture->callback,
+                           capture->context);
 }
 
 static int take_snapshot(struct lock_capture *capture, const struct lock_snapshot *snapshot,
@@ -86,7 +86,7 @@ static int take_record(void *context, void *data, size_t size)
     if (type == LOCK_RECORD_WAIT && size >= sizeof(struct lock_record))
         error = take_wait(capture, data);
     else if (type == LOCK_RECORD_RELEASE && size >= sizeof(struct lock_release))
-        lock_waits_release(capture->waits, data);
+        lock_joiner_release(capture->waits, data);
     else if (type == LOCK_RECORD_SNAPSHOT && size >= sizeof(struct lock_snapshot))
         error = take_snapshot(capture, data, size);
     if (error)
@@ -132,7 +132,7 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     int error = target_privilege();
     if (error)
         return error;
-    capture->waits = lock_waits_create(&capture->stacks, &capture->counts);
+    capture->waits = lock_joiner_create(&capture->stacks, &capture->counts);
     if (!capture->waits || !capture->processes || !capture->probes || !capture->probe_of)
         return err_no_memory();
     error = open_targets(capture, options);
@@ -175,7 +175,7 @@ void lock_capture_close(struct lock_capture *capture)
         lock_probe_close(&capture->probes[i]);
     for (size_t i = 0; capture->processes && i < capture->process_count; i++)
         watched_process_close(&capture->processes[i]);
-    lock_waits_free(capture->waits);
+    lock_joiner_free(capture->waits);
     lock_stacks_free(&capture->stacks);
     free(capture->processes);
     free(capture->probes);
@@ -242,7 +242,7 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
     uint64_t before = capture->counts.delivered;
     int error = begin(capture, callback, context);
     if (!error)
-        error = lock_waits_flush(capture->waits, capture->now, HELD_NS, callback, context);
+        error = lock_joiner_flush(capture->waits, capture->now, HELD_NS, callback, context);
     return error ? error : (int)(capture->counts.delivered - before);
 }
 
@@ -267,7 +267,7 @@ int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callba
     for (size_t i = 0; i < capture->probe_count && !error; i++)
         error = lock_probe_unfinished(&capture->probes[i], capture->now, take_unfinished, capture);
     if (!error)
-        error = lock_waits_flush(capture->waits, capture->now, 0, callback, context);
+        error = lock_joiner_flush(capture->waits, capture->now, 0, callback, context);
     return error ? error : (int)(capture->counts.delivered - before);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lock_waits.h"
+#include "lock_joiner.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ struct known_lock {
     uint8_t family;
 };
 
-struct lock_waits {
+struct lock_joiner {
     const struct lock_stacks *stacks;   /* weak */
     struct lock_capture_counts *counts; /* weak */
     struct held_wait *rows;             /* owned; open addressing by thread */
@@ -37,10 +37,10 @@ static size_t hash_thread(uint32_t pid, uint32_t tid)
     return (size_t)(hash >> 32);
 }
 
-struct lock_waits *lock_waits_create(const struct lock_stacks *stacks,
-                                     struct lock_capture_counts *counts)
+struct lock_joiner *lock_joiner_create(const struct lock_stacks *stacks,
+                                       struct lock_capture_counts *counts)
 {
-    struct lock_waits *waits = calloc(1, sizeof(*waits));
+    struct lock_joiner *waits = calloc(1, sizeof(*waits));
     if (waits) {
         waits->stacks = stacks;
         waits->counts = counts;
@@ -48,14 +48,14 @@ struct lock_waits *lock_waits_create(const struct lock_stacks *stacks,
         waits->rows = calloc(waits->row_count, sizeof(*waits->rows));
     }
     if (!waits || !waits->rows) {
-        lock_waits_free(waits);
+        lock_joiner_free(waits);
         err_no_memory();
         return NULL;
     }
     return waits;
 }
 
-void lock_waits_free(struct lock_waits *waits)
+void lock_joiner_free(struct lock_joiner *waits)
 {
     if (!waits)
         return;
@@ -73,7 +73,7 @@ static struct held_wait *place_of(struct held_wait *rows, size_t row_count, uint
 }
 
 /* Rows that hold nothing are left behind: their threads may have ended. */
-static int grow(struct lock_waits *waits)
+static int grow(struct lock_joiner *waits)
 {
     size_t held = 0;
     for (size_t i = 0; i < waits->row_count; i++)
@@ -116,7 +116,7 @@ static uint8_t family_of(uint16_t kind)
     }
 }
 
-static void note_lock(struct lock_waits *waits, const struct lock_wait *wait)
+static void note_lock(struct lock_joiner *waits, const struct lock_wait *wait)
 {
     struct known_lock *known =
         &waits->known[(hash_thread(wait->pid, (uint32_t)(wait->lock >> 3))) % KNOWN_LOCKS];
@@ -127,7 +127,7 @@ static void note_lock(struct lock_waits *waits, const struct lock_wait *wait)
 }
 
 /* The kind as the stack tells it, where the futex call alone does not. */
-static uint16_t kind_of(const struct lock_waits *waits, const struct lock_record *record)
+static uint16_t kind_of(const struct lock_joiner *waits, const struct lock_record *record)
 {
     const struct lock_stack_text *stack = lock_stacks_find(waits->stacks, record->stack);
     if (record->kind == WAIT_condvar && record->flags & LOCK_RECORD_IDLE)
@@ -150,7 +150,7 @@ static uint16_t flags_of(uint16_t flags)
 }
 
 /* Who the lock's word says has it; counts what it does not say. */
-static void find_owner(struct lock_waits *waits, struct watched_process *process,
+static void find_owner(struct lock_joiner *waits, struct watched_process *process,
                        const struct lock_record *record, struct lock_wait *wait, uint64_t now)
 {
     if (!wait_kind_rows[wait->kind].owned)
@@ -195,7 +195,7 @@ static void set_end(struct held_wait *held, const struct lock_record *record)
     add_meanwhile(wait, record);
 }
 
-static int hand_on(struct lock_waits *waits, struct held_wait *held, lock_wait_callback *callback,
+static int hand_on(struct lock_joiner *waits, struct held_wait *held, lock_wait_callback *callback,
                    void *context)
 {
     struct lock_capture_counts *counts = waits->counts;
@@ -215,9 +215,9 @@ static int hand_on(struct lock_waits *waits, struct held_wait *held, lock_wait_c
     return callback(context, wait);
 }
 
-int lock_waits_add(struct lock_waits *waits, struct watched_process *process,
-                   const struct lock_record *record, uint64_t now, lock_wait_callback *callback,
-                   void *context)
+int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
+                    const struct lock_record *record, uint64_t now, lock_wait_callback *callback,
+                    void *context)
 {
     if (2 * waits->used >= waits->row_count) {
         int error = grow(waits);
@@ -254,15 +254,15 @@ int lock_waits_add(struct lock_waits *waits, struct watched_process *process,
     return error;
 }
 
-void lock_waits_release(struct lock_waits *waits, const struct lock_release *release)
+void lock_joiner_release(struct lock_joiner *waits, const struct lock_release *release)
 {
     struct held_wait *held = place_of(waits->rows, waits->row_count, release->pid, release->waiter);
     if (held->held && held->wake_ns == release->wake_ns)
         held->wait.holder_stack = release->stack;
 }
 
-int lock_waits_flush(struct lock_waits *waits, uint64_t now, uint64_t held_ns,
-                     lock_wait_callback *callback, void *context)
+int lock_joiner_flush(struct lock_joiner *waits, uint64_t now, uint64_t held_ns,
+                      lock_wait_callback *callback, void *context)
 {
     int error = 0;
     for (size_t i = 0; i < waits->row_count && !error; i++) {

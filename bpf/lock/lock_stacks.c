@@ -117,11 +117,12 @@ int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process,
         stacks->ended[row->end]--;
     else
         stacks->taken++;
-    free(row->text);
     free(row->frames);
     stacks->ended[end]++;
+    char *previous = row->text; /* somebody may have it */
     *row = (struct lock_stack_text){
         .text = text,
+        .previous = previous,
         .frames = copy,
         .frame_count = (uint32_t)count,
         .end = (uint8_t)end,
@@ -142,6 +143,7 @@ void lock_stacks_free(struct lock_stacks *stacks)
 {
     for (size_t i = 0; i < stacks->count; i++) {
         free(stacks->rows[i].text);
+        free(stacks->rows[i].previous);
         free(stacks->rows[i].frames);
     }
     free(stacks->rows);

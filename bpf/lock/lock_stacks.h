@@ -12,6 +12,7 @@ enum stack_hint { STACK_SAYS_NOTHING, STACK_OF_ALLOCATOR, STACK_OF_LIBC, STACK_O
 
 struct lock_stack_text {
     char *text;       /* owned; NULL: not taken yet, or nothing could be read */
+    char *previous;   /* owned; what it was before it became complete, once at the most */
     uint64_t *frames; /* owned */
     uint32_t frame_count;
     uint8_t end;  /* enum unwind_end */
