@@ -97,7 +97,7 @@ static int read_paths(struct analysis *analysis, const char *path)
 
 static int make_folds(struct analysis *analysis)
 {
-    const struct fold_options options = {.paths = &analysis->paths};
+    const struct fold_options options = {.paths = &analysis->paths, .trails = analysis->builder};
 
     for (const struct fold_class *const *class = fold_classes; *class; class ++) {
         struct fold fold = {.class = *class};
@@ -125,8 +125,9 @@ int analysis_new(const struct analysis_options *options, struct analysis **analy
         (struct event_consumer){.context = made, .event = take_event, .lost = take_lost};
     made->progress = options->progress;
     made->progress_context = options->progress_context;
-    if ((result = read_paths(made, options->path)) < 0 || (result = make_folds(made)) < 0 ||
-        (result = trail_builder_new(options->limits, take_trail, made, &made->builder)) < 0) {
+    if ((result = read_paths(made, options->path)) < 0 ||
+        (result = trail_builder_new(options->limits, take_trail, made, &made->builder)) < 0 ||
+        (result = make_folds(made)) < 0) {
         analysis_free(made);
         return result;
     }

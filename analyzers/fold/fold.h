@@ -13,6 +13,7 @@
  */
 struct fold_options {
     const struct path_set *paths; /* weak: lives longer than the fold */
+    struct trail_builder *trails; /* the same; NULL: none */
 };
 
 struct fold_class {
@@ -38,11 +39,12 @@ struct fold_class {
 /* The folds, NULL-terminated. */
 extern const struct fold_class *const fold_classes[];
 
-extern const struct fold_class fold_stages;    /* ops and their stages */
-extern const struct fold_class fold_clients;   /* ops by client */
-extern const struct fold_class fold_exemplars; /* the slowest ops, one by one */
-extern const struct fold_class fold_peers;     /* the peers that got copies of ops */
-extern const struct fold_class fold_verdict;   /* reads the report's rows and says what they mean:
-                                                  the last one in the list */
+extern const struct fold_class fold_stages;     /* ops and their stages */
+extern const struct fold_class fold_clients;    /* ops by client */
+extern const struct fold_class fold_exemplars;  /* the slowest ops, one by one */
+extern const struct fold_class fold_peers;      /* the peers that got copies of ops */
+extern const struct fold_class fold_contention; /* locks, queues, what threads do */
+extern const struct fold_class fold_verdict;    /* reads the report's rows and says what they mean:
+                                                   the last one in the list */
 
 #endif

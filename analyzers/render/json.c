@@ -8,34 +8,14 @@
 
 #include "err.h"
 #include "escape.h"
+#include "json_fields.h"
 #include "renderers.h"
 
 /*
  * The report as JSON: one row a field, docs/report-json.md is the manual. Rows are only appended,
  * never renamed. There is no null: what is not known is "" or 0.
  */
-enum field_kind {
-    FIELD_TEXT,
-    FIELD_UNSIGNED, /* uint64_t */
-    FIELD_INT,
-    FIELD_REAL,
-    FIELD_ROUNDED, /* double, written as an integer */
-    FIELD_STRINGS, /* NULL-terminated char ** */
-    FIELD_OBJECT,  /* struct in place, of `fields` */
-    FIELD_ROWS,    /* array of structs of `fields` */
-    FIELD_COUNTS,  /* array of struct report_count, as one object */
-};
-
-struct field {
-    const char *key; /* NULL ends the list */
-    enum field_kind kind;
-    size_t offset;
-    size_t count_offset; /* rows and counts: where their number stands */
-    size_t size;         /* rows: of one */
-    const struct field *fields;
-};
-
-static const struct field latency_fields[] = {
+const struct field latency_fields[] = {
     {.key = "count", FIELD_UNSIGNED, offsetof(struct report_latency, count)},
     {.key = "mean", FIELD_ROUNDED, offsetof(struct report_latency, mean)},
     {.key = "p50", FIELD_UNSIGNED, offsetof(struct report_latency, p50)},
@@ -117,6 +97,13 @@ static const struct field verdict_fields[] = {
     {.key = "gain", FIELD_REAL, offsetof(struct report_verdict, gain)},
     {.key = "text", FIELD_TEXT, offsetof(struct report_verdict, text)},
     {.key = "knobs", FIELD_STRINGS, offsetof(struct report_verdict, knobs)},
+    {.key = "type", FIELD_TEXT, offsetof(struct report_verdict, type)},
+    {.key = "share", FIELD_REAL, offsetof(struct report_verdict, share)},
+    {.key = "predicted_ops_per_s",
+     FIELD_ROUNDED,
+     offsetof(struct report_verdict, predicted_ops_per_s)},
+    {.key = "next", FIELD_TEXT, offsetof(struct report_verdict, next)},
+    {.key = "evidence", FIELD_STRINGS, offsetof(struct report_verdict, evidence)},
     {0},
 };
 
@@ -229,6 +216,25 @@ static const struct field report_fields[] = {
      offsetof(struct report, exemplar_count),
      sizeof(struct report_exemplar),
      exemplar_fields},
+    {.key = "locks",
+     FIELD_ROWS,
+     offsetof(struct report, locks),
+     offsetof(struct report, lock_count),
+     sizeof(struct report_lock),
+     lock_fields},
+    {.key = "queues",
+     FIELD_ROWS,
+     offsetof(struct report, queues),
+     offsetof(struct report, queue_count),
+     sizeof(struct report_queue),
+     queue_fields},
+    {.key = "activities",
+     FIELD_ROWS,
+     offsetof(struct report, activities),
+     offsetof(struct report, activity_count),
+     sizeof(struct report_activity),
+     activity_fields},
+    {.key = "load", FIELD_OBJECT, 0, .fields = load_fields},
     {0},
 };
 
@@ -314,6 +320,8 @@ static json_t *value_json(const char *base, const struct field *field)
         if (!isfinite(real))
             real = 0;
         return field->kind == FIELD_REAL ? json_real(real) : json_integer(llround(real));
+    case FIELD_BOOL:
+        return json_boolean(*(const bool *)at);
     case FIELD_STRINGS:
         return strings_json(*(char *const *const *)at, SIZE_MAX);
     case FIELD_OBJECT:

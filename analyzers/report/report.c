@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
+#include "report_rows.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,27 +10,6 @@
 #include <string.h>
 
 #include "err.h"
-
-/* One row more at the end of an array; the row is zeroed. NULL with the message without memory. */
-static void *append(void *array_pointer /* T **, whatever T is */, size_t *count, size_t size)
-{
-    char *bigger;
-
-    memcpy(&bigger, array_pointer, sizeof(bigger));
-
-    /* the arrays grow at powers of two: reallocated only when full */
-    if ((*count & (*count - 1)) == 0) {
-        size_t capacity = *count ? *count * 2 : 1;
-        bigger = reallocarray(bigger, capacity, size);
-        if (!bigger) {
-            err_no_memory();
-            return NULL;
-        }
-        memcpy(array_pointer, &bigger, sizeof(bigger));
-    }
-    memset(bigger + *count * size, 0, size);
-    return bigger + (*count)++ * size;
-}
 
 static void free_strings(char **strings)
 {
@@ -105,6 +86,49 @@ static void free_op(struct report_op *op)
     free(op->path);
 }
 
+static void free_parts(struct report_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(parts[i].name);
+    free(parts);
+}
+
+static void free_lock(struct report_lock *lock)
+{
+    free(lock->name);
+    free(lock->kind);
+    free(lock->class);
+    free(lock->member);
+    free(lock->stage);
+    free(lock->instance);
+    free_parts(lock->waiters, lock->waiter_count);
+    free_parts(lock->holders, lock->holder_count);
+    free(lock->threads);
+    for (size_t i = 0; i < lock->hottest_count; i++)
+        free(lock->hottest[i].name);
+    free(lock->hottest);
+    for (size_t i = 0; i < lock->site_count; i++)
+        free(lock->sites[i].frames);
+    free(lock->sites);
+}
+
+static void free_contention(struct report *report)
+{
+    for (size_t i = 0; i < report->lock_count; i++)
+        free_lock(&report->locks[i]);
+    free(report->locks);
+    for (size_t i = 0; i < report->queue_count; i++) {
+        free(report->queues[i].stage);
+        free_parts(report->queues[i].parts, report->queues[i].part_count);
+    }
+    free(report->queues);
+    for (size_t i = 0; i < report->activity_count; i++) {
+        free(report->activities[i].stage);
+        free_parts(report->activities[i].parts, report->activities[i].part_count);
+    }
+    free(report->activities);
+}
+
 static void free_exemplar(struct report_exemplar *exemplar)
 {
     for (size_t i = 0; i < exemplar->stage_count; i++)
@@ -133,7 +157,10 @@ void report_free(struct report *report)
         free(report->verdicts[i].cause);
         free(report->verdicts[i].stage);
         free(report->verdicts[i].text);
+        free(report->verdicts[i].type);
+        free(report->verdicts[i].next);
         free_strings(report->verdicts[i].knobs);
+        free_strings(report->verdicts[i].evidence);
     }
     free(report->verdicts);
     for (size_t i = 0; i < report->source_count; i++) {
@@ -153,12 +180,13 @@ void report_free(struct report *report)
     for (size_t i = 0; i < report->exemplar_count; i++)
         free_exemplar(&report->exemplars[i]);
     free(report->exemplars);
+    free_contention(report);
     free(report);
 }
 
 int report_add_op(struct report *report, const char *type, const char *path, struct report_op **op)
 {
-    struct report_op *row = append(&report->ops, &report->op_count, sizeof(*row));
+    struct report_op *row = report_append(&report->ops, &report->op_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -171,7 +199,7 @@ int report_add_op(struct report *report, const char *type, const char *path, str
 int report_add_stage(struct report_op *op, const char *name, const char *kind, const char *text,
                      char *const *knobs, struct report_stage **stage)
 {
-    struct report_stage *row = append(&op->stages, &op->stage_count, sizeof(*row));
+    struct report_stage *row = report_append(&op->stages, &op->stage_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -185,7 +213,8 @@ int report_add_stage(struct report_op *op, const char *name, const char *kind, c
 
 int report_add_source(struct report *report, struct report_source **source)
 {
-    struct report_source *row = append(&report->sources, &report->source_count, sizeof(*row));
+    struct report_source *row =
+        report_append(&report->sources, &report->source_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -199,7 +228,7 @@ int report_add_source(struct report *report, struct report_source **source)
 
 int report_add_peer(struct report *report, const struct report_peer *peer)
 {
-    struct report_peer *row = append(&report->peers, &report->peer_count, sizeof(*row));
+    struct report_peer *row = report_append(&report->peers, &report->peer_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -209,7 +238,8 @@ int report_add_peer(struct report *report, const struct report_peer *peer)
 
 int report_add_each(struct report *report, struct report *one)
 {
-    struct report **row = append(&report->each, &report->each_count, sizeof(struct report *));
+    struct report **row =
+        report_append(&report->each, &report->each_count, sizeof(struct report *));
 
     if (!row) {
         report_free(one);
@@ -221,7 +251,8 @@ int report_add_each(struct report *report, struct report *one)
 
 int report_add_client(struct report *report, struct report_client client)
 {
-    struct report_client *row = append(&report->clients, &report->client_count, sizeof(*row));
+    struct report_client *row =
+        report_append(&report->clients, &report->client_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -231,7 +262,8 @@ int report_add_client(struct report *report, struct report_client client)
 
 int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar)
 {
-    struct report_exemplar *row = append(&report->exemplars, &report->exemplar_count, sizeof(*row));
+    struct report_exemplar *row =
+        report_append(&report->exemplars, &report->exemplar_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -242,7 +274,7 @@ int report_add_exemplar(struct report *report, const char *type, struct report_e
 int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name, uint64_t ns)
 {
     struct report_exemplar_stage *row =
-        append(&exemplar->stages, &exemplar->stage_count, sizeof(*row));
+        report_append(&exemplar->stages, &exemplar->stage_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -252,7 +284,7 @@ int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name
 
 static int add_count(struct report_count **counts, size_t *count, const char *name, uint64_t value)
 {
-    struct report_count *row = append(counts, count, sizeof(*row));
+    struct report_count *row = report_append(counts, count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -272,7 +304,8 @@ int report_add_other(struct report *report, const char *name, uint64_t value)
 
 int report_add_verdict(struct report *report, const struct report_verdict *verdict)
 {
-    struct report_verdict *row = append(&report->verdicts, &report->verdict_count, sizeof(*row));
+    struct report_verdict *row =
+        report_append(&report->verdicts, &report->verdict_count, sizeof(*row));
 
     if (!row)
         return -ENOMEM;
@@ -283,8 +316,14 @@ int report_add_verdict(struct report *report, const struct report_verdict *verdi
         report_set_string(&row->stage, verdict->stage) < 0 ||
         report_set_string(&row->text, verdict->text) < 0)
         return -ENOMEM;
+    if (report_set_string(&row->type, verdict->type) < 0 ||
+        report_set_string(&row->next, verdict->next) < 0)
+        return -ENOMEM;
+    row->share = verdict->share;
+    row->predicted_ops_per_s = verdict->predicted_ops_per_s;
     row->knobs = copy_strings(verdict->knobs);
-    return row->knobs ? 0 : err_no_memory();
+    row->evidence = copy_strings(verdict->evidence);
+    return row->knobs && row->evidence ? 0 : err_no_memory();
 }
 
 int report_add_note(struct report *report, const char *format, ...)
@@ -299,7 +338,7 @@ int report_add_note(struct report *report, const char *format, ...)
     va_end(arguments);
     if (length < 0)
         return err_no_memory();
-    row = append(&report->notes, &report->note_count, sizeof(*row));
+    row = report_append(&report->notes, &report->note_count, sizeof(*row));
     if (!row) {
         free(note);
         return -ENOMEM;

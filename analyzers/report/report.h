@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_REPORT_H
 #define OPTRAIL_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,12 +79,107 @@ struct report_count { /* a named counter: what was lost or could not be joined *
 
 struct report_verdict {
     int rank;
-    char *cause;       /* "stage:filestore.lfn_open" */
-    char *stage;       /* "" if none */
-    double confidence; /* 0 to 1 */
-    double gain;       /* expected, as a fraction of the ops' latency */
-    char *text;        /* one or two plain sentences */
-    char **knobs;      /* NULL-terminated */
+    char *cause;                /* "stage:filestore.lfn_open" */
+    char *stage;                /* "" if none */
+    double confidence;          /* 0 to 1 */
+    double gain;                /* expected, as a fraction of the ops' latency */
+    char *text;                 /* one or two plain sentences */
+    char **knobs;               /* NULL-terminated */
+    char *type;                 /* of the ops that it is about; "": of all */
+    double share;               /* of their time, redistributed to what causes it */
+    double predicted_ops_per_s; /* without it; 0: not known */
+    char *next;                 /* what would be the ceiling then; "": not known */
+    char **evidence;            /* NULL-terminated: sentences with figures */
+};
+
+/* A part of something: what threads do, what holders do. */
+struct report_part {
+    char *name;     /* a stage, "lock:NAME" for waiting there, "idle", "elsewhere" */
+    uint64_t count; /* of waits, where waits are counted; else 0 */
+    uint64_t ns;
+    double share;
+};
+
+/* A thread at a lock. */
+struct report_lock_thread {
+    int pid, tid;
+    uint64_t acquired; /* 0 where only waits are known */
+    uint64_t waits, wait_ns;
+    uint64_t blocked, blocked_ns; /* waits of others that it was in the way of */
+};
+
+/* One of the locks of a name. */
+struct report_lock_instance {
+    int pid;
+    char *name; /* its number, or its address: "0x7f.." */
+    uint64_t waits, wait_ns;
+    double busy;
+};
+
+struct report_lock_site {
+    char *frames; /* parted by ';', the innermost first */
+    uint64_t waits, wait_ns;
+};
+
+/* All locks of one name. */
+struct report_lock {
+    char *name;
+    char *kind;     /* of the waits: "mutex", "rwlock_write", ... */
+    char *class;    /* "lock" or "throttle" */
+    char *member;   /* type and member, or what it guards; "" where not known */
+    char *stage;    /* the stage that is the wait for it; "" if there is none */
+    char *instance; /* of the busiest one */
+    uint64_t instances;
+    uint64_t acquisitions; /* 0: only waits were told */
+    uint64_t waits;
+    uint64_t wait_total_ns;
+    uint64_t handover_ns; /* of that: nobody held it */
+    struct report_latency wait;
+    struct report_latency hold; /* of the measured holds */
+    uint64_t hold_total_ns;
+    uint64_t holds_unmeasured;
+    double contended;           /* the part of the hold time in which somebody waited */
+    double busy;                /* the busiest one: the part of the time it was held */
+    double busy_low, busy_high; /* 95 % confidence */
+    double ceiling_ops_per_s;   /* what it can serve at most; 0: not known */
+    double fairness;            /* Jain's index of the threads' mean waits: 1 is fair */
+    uint64_t running_ns, runnable_ns, disk_ns, asleep_ns, chain_ns; /* owners, meanwhile */
+    size_t waiter_count;
+    struct report_part *waiters; /* by the stage in which they ask */
+    size_t holder_count;
+    struct report_part *holders; /* by what is done under it */
+    size_t thread_count;
+    struct report_lock_thread *threads; /* by what they had others wait, most first */
+    size_t hottest_count;
+    struct report_lock_instance *hottest;
+    size_t site_count;
+    struct report_lock_site *sites; /* by time */
+};
+
+/* A stage in which ops wait for a thread, and the threads that take them. */
+struct report_queue {
+    char *stage;
+    uint64_t ops;
+    uint64_t wait_total_ns;
+    double rate;       /* arrivals a second */
+    uint64_t servers;  /* threads that take ops from it */
+    double busy;       /* of all of them */
+    double busiest;    /* of the busiest one */
+    double service_ns; /* a thread's time an op */
+    double batch;      /* ops that are taken at once */
+    double idle_share; /* of the waiting: the thread that took the op was free */
+    double ceiling_ops_per_s;
+    size_t part_count;
+    struct report_part *parts; /* what the threads are busy with */
+};
+
+/* What threads do while an op is in a stage: its own work, or waiting for locks. */
+struct report_activity {
+    char *stage;
+    uint64_t ns;       /* of threads */
+    uint64_t locks_ns; /* of it: waiting for locks */
+    size_t part_count;
+    struct report_part *parts; /* "lock:NAME" */
 };
 
 /* One of several daemons that the report is of: a line about each, the tables are of all. */
@@ -149,6 +245,22 @@ struct report {
     char **notes; /* sentences for people: what was not measured, what to do about it */
     size_t exemplar_count;
     struct report_exemplar *exemplars; /* the slowest ops, the slowest first */
+    size_t lock_count;
+    struct report_lock *locks; /* by the time waited for them, most first */
+    size_t queue_count;
+    struct report_queue *queues; /* in the order of the paths */
+    size_t activity_count;
+    struct report_activity *activities;
+    struct {
+        double seconds;        /* from the first point of an op to the last; 0: not known */
+        double in_flight;      /* ops under way, on average */
+        double peak;           /* the number that was not exceeded for 95 % of the time */
+        double rate;           /* ops a second, answered */
+        bool known;            /* queues and activities are; not so where the kernel folds */
+        bool locks_known;      /* the trace tells of locks */
+        uint64_t locks;        /* names of locks that are told of, also those nobody waited for */
+        uint64_t acquisitions; /* of them all, as far as they are told */
+    } load;
 };
 
 /* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
@@ -172,6 +284,21 @@ int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name
 int report_add_incomplete(struct report *report, const char *name, uint64_t value);
 int report_add_other(struct report *report, const char *name, uint64_t value);
 int report_add_verdict(struct report *report, const struct report_verdict *verdict); /* copies */
+/* Rows are weak and valid until the next add of the same kind; their strings are "". */
+int report_add_lock(struct report *report, const char *name, struct report_lock **lock);
+int report_add_queue(struct report *report, const char *stage, struct report_queue **queue);
+int report_add_activity(struct report *report, const char *stage,
+                        struct report_activity **activity);
+/* Adds to the part of that name, or makes it. */
+int report_add_part(struct report_part **parts, size_t *count, const char *name, uint64_t ns);
+int report_add_lock_thread(struct report_lock *lock, const struct report_lock_thread *thread);
+int report_add_lock_instance(struct report_lock *lock, const char *name,
+                             const struct report_lock_instance *instance); /* copies */
+int report_add_lock_site(struct report_lock *lock, const char *frames, uint64_t waits,
+                         uint64_t wait_ns);
+/* Sorts by time, the most first, and sets the shares of the whole. */
+void report_sort_parts(struct report_part *parts, size_t count);
+
 int report_add_note(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

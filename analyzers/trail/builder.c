@@ -306,9 +306,9 @@ static int pause_or_resume(struct trail_builder *builder, const struct optrail_e
 }
 
 /* The slot of the op that the thread works for; NONE if it works for none that is still open. */
-static uint32_t current_slot(struct trail_builder *builder, const struct optrail_event *event)
+static uint32_t current_slot(struct trail_builder *builder, uint32_t pid, uint32_t tid)
 {
-    struct thread_stack *stack = thread_table_find(&builder->threads, event->pid, event->tid);
+    struct thread_stack *stack = thread_table_find(&builder->threads, pid, tid);
     while (stack && stack->depth > 0) {
         struct trail_reference top = stack->stack[stack->depth - 1];
         if (builder->slots[top.slot].in_use &&
@@ -317,6 +317,18 @@ static uint32_t current_slot(struct trail_builder *builder, const struct optrail
         stack->depth--; /* that op has ended meanwhile */
     }
     return NONE;
+}
+
+bool trail_builder_current(struct trail_builder *builder, uint32_t pid, uint32_t tid, uint64_t *op,
+                           uint16_t *point)
+{
+    uint32_t slot = current_slot(builder, pid, tid);
+    if (slot == NONE)
+        return false;
+    const struct open_trail *open = &builder->slots[slot];
+    *op = open->trail.key;
+    *point = open->marks[open->trail.mark_count - 1].point;
+    return true;
 }
 
 static int link_name(struct trail_builder *builder, uint32_t slot,
@@ -476,7 +488,8 @@ int trail_builder_event(struct trail_builder *builder, const struct optrail_even
     if (row->role == ROLE_START && keyed)
         return start_trail(builder, event, &name);
 
-    uint32_t slot = keyed ? key_table_find(&builder->keys, &name) : current_slot(builder, event);
+    uint32_t slot = keyed ? key_table_find(&builder->keys, &name)
+                          : current_slot(builder, event->pid, event->tid);
     if (slot == NONE) {
         /* the memory of an answered op is given back, or a thread leaves what has ended: as it
          * should be */

@@ -101,6 +101,11 @@ void trail_builder_free(struct trail_builder *builder);
  * constant time; memory is bounded by the limits. Not thread-safe. */
 int trail_builder_event(struct trail_builder *builder, const struct optrail_event *event);
 
+/* The op that the thread works for now, by its key at its start, and the point that it has passed
+ * last; false: none that is open. As of the events taken so far. */
+bool trail_builder_current(struct trail_builder *builder, uint32_t pid, uint32_t tid, uint64_t *op,
+                           uint16_t *point);
+
 /* The tracer lost events in [begin, end]: trails that were open then end as TRAIL_LOST_EVENTS
  * when they finish. */
 int trail_builder_lost(struct trail_builder *builder, uint64_t begin_ns, uint64_t end_ns);

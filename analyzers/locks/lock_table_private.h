@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_LOCK_TABLE_PRIVATE_H
+#define OPTRAIL_LOCK_TABLE_PRIVATE_H
+
+#include "lock_table.h"
+#include "stack_table.h"
+
+/* The parts of the table: what its two sources, told locks and captured waits, share. */
+
+#define LOCK_TABLE_THREADS 8192 /* a power of two */
+#define LOCK_TABLE_NAMES   32768
+#define LOCK_HELD          8 /* locks that a thread holds at once and are followed */
+
+/* What a thread is doing with locks. */
+struct lock_actor {
+    uint32_t pid, tid;           /* pid 0: the row is free */
+    struct lock_instance *asked; /* weak; NULL: asks for none */
+    uint64_t asked_ns;
+    bool had_to_wait; /* somebody had it when it was asked for */
+    uint16_t asked_point;
+    uint32_t blocker; /* who had it then */
+    uint8_t held_count;
+    struct {
+        struct lock_instance *instance; /* weak */
+        uint64_t since_ns;
+    } held[LOCK_HELD];
+    bool pending; /* a captured wait, of which more may come */
+    struct lock_wait wait;
+};
+
+/* The name that a lock's address was given. */
+struct lock_named {
+    uint64_t address;
+    uint64_t instance;
+    uint32_t pid; /* 0: the row is free */
+    uint16_t group;
+    uint16_t unused;
+};
+
+struct lock_table {
+    struct lock_view view;
+    struct lock_listener listener;
+    struct lock_groups groups;
+    struct lock_instance *instances; /* owned; open addressing, never removed */
+    size_t instance_count;
+    struct lock_actor *actors; /* owned */
+    size_t actor_count;
+    struct lock_named *names; /* owned; NULL until the first one */
+    size_t name_count;
+    struct stack_table stacks;
+    struct lock_counts counts;
+    uint64_t begin_ns, slice_ns;
+};
+
+/* The lock object, made if it is new; NULL when there is no room (counted). */
+struct lock_instance *lock_table_instance(struct lock_table *table, uint32_t pid, uint16_t group,
+                                          uint64_t id, bool is_address);
+
+/* The thread's row; NULL when there is no room (counted). */
+struct lock_actor *lock_table_actor(struct lock_table *table, uint32_t pid, uint32_t tid);
+
+/* The name given to the address; NULL: none. */
+const struct lock_named *lock_table_named(const struct lock_table *table, uint32_t pid,
+                                          uint64_t address);
+
+/* The lock was busy from `begin` to `end`. */
+void lock_table_busy(struct lock_table *table, struct lock_instance *instance, uint64_t begin_ns,
+                     uint64_t end_ns);
+
+/* The point that the thread's op has passed last; LOCK_NOWHERE: it works for none. */
+uint16_t lock_table_point(const struct lock_table *table, uint32_t pid, uint32_t tid);
+
+/* lock.waited and the events behind it; lock_told.c has the others. */
+int lock_captured_event(struct lock_table *table, const struct optrail_event *event);
+int lock_told_event(struct lock_table *table, const struct optrail_event *event);
+
+#endif
