@@ -2,8 +2,9 @@
 #include "duty_cycle.h"
 
 #define MILLISECOND 1000000ull
-/* A slice is this many times the slowest op, and at least, at most so long. */
-#define SLICE_TIMES 5
+/* A slice is this many times the slowest op, and at least, at most so long. What makes percentiles
+ * sure is the number of slices rather than their length. */
+#define SLICE_TIMES 2
 #define SLICE_LEAST (200 * MILLISECOND)
 #define SLICE_MOST  (10000 * MILLISECOND)
 /* The slowest op of the next slice may well be slower than the slowest so far. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct member {
     struct tracer *tracer;       /* owned; stays when its process has ended, for its counters */
     struct tracer_counts before; /* of the tracers of former processes */
     bool refusal_told;
+    char refusal[256]; /* why it could not be resumed; "": it was */
     uint64_t begun_ns; /* when its first process was probed */
     size_t pid_count;
     uint32_t *pids; /* of all its processes; owned */
@@ -231,25 +233,32 @@ static void stop_all(struct tracer_group *group)
     turns(group, TRACER_IS_OUT);
 }
 
+static int resume_member(void *context, size_t index)
+{
+    struct tracer_group *group = context;
+    struct member *member = &group->members[index];
+    member->refusal[0] = '\0';
+    if (!member->shown.absent && tracer_resume(member->tracer))
+        snprintf(member->refusal, sizeof(member->refusal), "%s", err_message());
+    return 0;
+}
+
 static void resume_all(struct tracer_group *group)
 {
     turns(group, TRACER_GOES_IN);
-    uint64_t from = tracer_now_ns();
-    group->attached_ns = from;
+    group->attached_ns = tracer_now_ns();
+    in_parallel(group->count, resume_member, group);
+    uint64_t now = tracer_now_ns();
     for (size_t i = 0; i < group->count; i++) {
         struct member *member = &group->members[i];
-        if (member->shown.absent)
-            continue;
-        int error = tracer_resume(member->tracer);
-        if (!error)
-            continue;
-        member->shown.absent = true;
-        tell(group, TRACER_REFUSED, i);
+        if (member->refusal[0]) {
+            member->shown.absent = true;
+            err_set(ESTALE, "%s", member->refusal);
+            tell(group, TRACER_REFUSED, i);
+        }
+        if (!member->shown.absent)
+            member->tracer->starts_from_ns = now;
     }
-    uint64_t now = tracer_now_ns();
-    for (size_t i = 0; i < group->count; i++)
-        if (!group->members[i].shown.absent)
-            group->members[i].tracer->starts_from_ns = now;
     duty_cycle_resumed(&group->duty, now);
     group->slices.count++;
     add_marker(group, now, true);
