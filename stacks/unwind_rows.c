@@ -320,7 +320,8 @@ static int make_rows(struct rows_maker *maker)
     uint32_t end = 0; /* of the last function that has rows */
     int result = 0;
 
-    qsort(maker->functions, maker->function_count, sizeof(*maker->functions), by_start);
+    if (maker->function_count > 0)
+        qsort(maker->functions, maker->function_count, sizeof(*maker->functions), by_start);
     for (size_t i = 0; i < maker->function_count && result == 0; i++) {
         const struct function_entry *function = &maker->functions[i];
         if (i > 0 && function->start < end) {

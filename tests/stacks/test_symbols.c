@@ -89,31 +89,39 @@ static void test_demangled(void **state)
     assert_demangled("", "");
 }
 
-/* Each level names the one below twice: 60 levels would be 2^60 names. */
+/* The number of a substitution, as a mangled name writes it: S_, S0_, ... S9_, SA_, ... SZ_, S10_
+ */
+static void put_substitution(char *name, size_t size, unsigned number)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char text[8] = "S_";
+    if (number > 36)
+        snprintf(text, sizeof(text), "S%c%c_", digits[(number - 1) / 36],
+                 digits[(number - 1) % 36]);
+    else if (number > 0)
+        snprintf(text, sizeof(text), "S%c_", digits[number - 1]);
+    strncat(name, text, size - strlen(name) - 1);
+}
+
+/* Each argument is a pointer to a function of two of the argument before: the last one of 40 would
+ * take 2^40 names. */
 static void test_demangling_bomb(void **state)
 {
-    char name[4096] = "_Z1fSt4pairIiiE";
-    char level[64];
+    char name[1024] = "_Z1fPFvvE";
     (void)state;
-    for (int i = 0; i < 60; i++) {
-        char number[16] = "";
-        if (i > 0)
-            snprintf(number, sizeof(number), "%c",
-                     i <= 10 ? '0' + i - 1 : (i <= 36 ? 'A' + i - 11 : '0'));
-        snprintf(level, sizeof(level), "S_IS%s_S%s_E", number, number);
-        strncat(name, level, sizeof(name) - strlen(name) - 1);
+    for (unsigned level = 1; level <= 40; level++) {
+        strncat(name, "PFv", sizeof(name) - strlen(name) - 1);
+        put_substitution(name, sizeof(name), 2 * level - 1);
+        put_substitution(name, sizeof(name), 2 * level - 1);
+        strncat(name, "E", sizeof(name) - strlen(name) - 1);
+        char *got = demangle(name);
+        assert_non_null(got);
+        if (level == 3)
+            assert_memory_equal(got, "f(void (*)(), ", strlen("f(void (*)(), "));
+        if (level == 40)
+            assert_string_equal(got, name);
+        free(got);
     }
-    char *got = demangle(name);
-    assert_non_null(got);
-    assert_true(strlen(got) < DEMANGLED_MAX);
-    free(got);
-    /* pairs of pairs, each by what was named last */
-    strcpy(name, "_Z1fSt4pairI"); // NOLINT
-    for (int i = 0; i < 200; i++)
-        strcat(name, "St4pairI"); // NOLINT
-    got = demangle(name);
-    assert_non_null(got);
-    free(got);
 }
 
 static void test_long_names(void **state)
