@@ -4,17 +4,15 @@
  * all about it: who has it, how long they waited, how long it was held. After "pid N", it waits for
  * a line on the standard input, works, and prints what it knows, a line a contended acquisition:
  *
- *   know tid OWN begin NS end NS owner TID hold NS
+ *   know tid OWN begin NS end NS owner TID hold NS lock N
  *
  * `owner` is who had it when the wait began (0: it had changed hands meanwhile), `hold` how long
- * this thread then had it.
+ * this thread then had it; `lock` which of them it was, the addresses being printed after "lock".
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +21,18 @@
 #include <unistd.h>
 
 #define MAX_THREADS 64
-#define MAX_KNOWN   200000
+#define MAX_KNOWN   500000
 
 struct known {
     uint64_t begin_ns, end_ns, hold_ns;
-    uint32_t owner;
+    uint32_t lock;
 };
 
 struct worker {
     pthread_t thread;
     uint32_t tid;
     unsigned number;
+    unsigned turn;
     size_t count;
     struct known *known;
 };
@@ -46,11 +45,12 @@ struct lock_kind {
     void (*unlock)(struct worker *worker);
 };
 
+#define MAX_LOCKS 6
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutexes[MAX_LOCKS]; /* held for longer and longer */
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
-static _Atomic uint32_t holder; /* who has it; 0 nobody */
-static _Atomic uint32_t changes;
+static unsigned locks = 1;
 static uint64_t hold_ns, until_ns;
 
 static uint64_t now_ns(void)
@@ -161,6 +161,33 @@ static void unlock_mutex(struct worker *worker)
     pthread_mutex_unlock(&mutex);
 }
 
+static unsigned which(const struct worker *worker)
+{
+    return worker->turn % locks;
+}
+
+static void set_up_many(void)
+{
+    locks = MAX_LOCKS;
+    for (int i = 0; i < MAX_LOCKS; i++)
+        pthread_mutex_init(&mutexes[i], NULL);
+}
+
+static bool try_many(struct worker *worker)
+{
+    return pthread_mutex_trylock(&mutexes[which(worker)]) == 0;
+}
+
+static void lock_many(struct worker *worker)
+{
+    pthread_mutex_lock(&mutexes[which(worker)]);
+}
+
+static void unlock_many(struct worker *worker)
+{
+    pthread_mutex_unlock(&mutexes[which(worker)]);
+}
+
 static bool try_write(struct worker *worker)
 {
     (void)worker;
@@ -224,40 +251,25 @@ static const struct lock_kind kinds[] = {
     {"rwlock_write", set_up_rwlock, try_write, lock_write, unlock_rwlock},
     {"rwlock_read", set_up_rwlock, try_read, lock_read, unlock_rwlock},
     {"semaphore", set_up_semaphore, try_semaphore, lock_semaphore, unlock_semaphore},
+    {"many", set_up_many, try_many, lock_many, unlock_many},
 };
 static const struct lock_kind *kind;
 
-/* One turn: takes the lock, has it for a while, gives it back. `own` for the reader's sake: who
- * reads is no holder. */
+/* One turn: takes the lock, has it for a while, gives it back. */
 static void take_turn(struct worker *worker)
 {
-    bool owns = strcmp(kind->name, "rwlock_read") != 0 || worker->number == 0;
-    struct known known = {0};
-    bool contended = !kind->try_lock(worker);
-    if (contended) {
-        uint32_t before = atomic_load(&changes);
+    struct known known = {.lock = which(worker)};
+    if (!kind->try_lock(worker)) {
         known.begin_ns = now_ns();
-        known.owner = atomic_load(&holder);
         kind->lock(worker);
-        known.end_ns = now_ns();
-        /* it was taken or given back while we looked */
-        if (atomic_load(&changes) == before)
-            known.owner = 0;
     }
-    uint64_t begin = now_ns();
-    if (owns) {
-        atomic_store(&holder, worker->tid);
-        atomic_fetch_add(&changes, 1);
-    }
-    spin(hold_ns);
-    if (owns) {
-        atomic_fetch_add(&changes, 1);
-        atomic_store(&holder, 0);
-    }
-    known.hold_ns = now_ns() - begin;
+    known.end_ns = now_ns();
+    spin(hold_ns << (locks > 1 ? known.lock : 0));
+    known.hold_ns = now_ns() - known.end_ns;
     kind->unlock(worker);
-    if (contended && worker->count < MAX_KNOWN)
+    if (worker->count < MAX_KNOWN)
         worker->known[worker->count++] = known;
+    worker->turn++;
 }
 
 static void *work(void *argument)
@@ -283,16 +295,21 @@ int main(int argc, char **argv)
         return 2;
     hold_ns = (uint64_t)((argc > 2 ? atof(argv[2]) : 100) * 1e3);
     kind->set_up();
-    printf("pid %d\nlock %p\n", getpid(),
-           kind->unlock == unlock_mutex    ? (void *)&mutex
-           : kind->unlock == unlock_rwlock ? (void *)&rwlock
-                                           : (void *)&semaphore);
+    printf("pid %d\nlock", getpid());
+    if (kind->unlock == unlock_many)
+        for (int i = 0; i < MAX_LOCKS; i++)
+            printf(" %p", (void *)&mutexes[i]);
+    else
+        printf(" %p", kind->unlock == unlock_mutex    ? (void *)&mutex
+                      : kind->unlock == unlock_rwlock ? (void *)&rwlock
+                                                      : (void *)&semaphore);
+    printf("\n");
     fflush(stdout);
     if (getchar() == EOF)
         return 1;
     until_ns = now_ns() + (uint64_t)(seconds * 1e9);
     for (unsigned i = 0; i < threads; i++) {
-        workers[i].number = i;
+        workers[i].number = workers[i].turn = i;
         workers[i].known = calloc(MAX_KNOWN, sizeof(struct known));
         if (!workers[i].known || pthread_create(&workers[i].thread, NULL, work, &workers[i]))
             return 1;
@@ -302,8 +319,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < threads; i++)
         for (size_t j = 0; j < workers[i].count; j++) {
             const struct known *known = &workers[i].known[j];
-            printf("know tid %u begin %" PRIu64 " end %" PRIu64 " owner %u hold %" PRIu64 "\n",
-                   workers[i].tid, known->begin_ns, known->end_ns, known->owner, known->hold_ns);
+            printf("know tid %u begin %" PRIu64 " end %" PRIu64 " hold %" PRIu64 " lock %u\n",
+                   workers[i].tid, known->begin_ns, known->end_ns, known->hold_ns, known->lock);
         }
     printf("done\n");
     fflush(stdout);
