@@ -27,6 +27,7 @@ static const char *const field_names[] = {
     "message.recv_complete_stamp",
     "request.message",
     "message.source",
+    "hobject.caches",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 
