@@ -32,10 +32,30 @@ uint32_t recorder_tid(void)
     return recorder_thread.tid;
 }
 
-void wait_begin(struct pending_wait *wait, const void *lock, uint16_t kind, uint32_t owner)
+/* Who takes a lock writes his number into it a moment later: wait for it that long. */
+#define OWNER_LOOKS 100
+
+/* The time, and who had the lock then: the same before it was read and after. */
+static uint64_t read_owner(const int *word, uint32_t *owner)
 {
-    *wait = (struct pending_wait){
-        .lock = lock, .begin_ns = recorder_now_ns(), .owner = owner, .kind = kind};
+    uint64_t now_ns = 0;
+
+    for (int i = 0; i < OWNER_LOOKS; i++) {
+        int before = __atomic_load_n(word, __ATOMIC_RELAXED);
+        if (before == 0)
+            continue;
+        now_ns = recorder_now_ns();
+        *owner = (uint32_t)before;
+        if (__atomic_load_n(word, __ATOMIC_RELAXED) == before)
+            break;
+    }
+    return now_ns ? now_ns : recorder_now_ns();
+}
+
+void wait_begin(struct pending_wait *wait, const void *lock, uint16_t kind, const int *owner)
+{
+    *wait = (struct pending_wait){.lock = lock, .kind = kind};
+    wait->begin_ns = owner ? read_owner(owner, &wait->owner) : recorder_now_ns();
     wait->held = held_lock_get(lock, wait->begin_ns);
     if (!wait->held) {
         recorder_count(locks_without_room, 1);

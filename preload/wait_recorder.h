@@ -75,8 +75,8 @@ struct pending_wait {
     uint16_t kind;  /* enum optrail_wait_kind */
 };
 
-/* `owner`: as the lock's word has it, 0 if it does not. */
-void wait_begin(struct pending_wait *wait, const void *lock, uint16_t kind, uint32_t owner)
+/* `owner`: the word in the lock that tells who has it; NULL: there is none. */
+void wait_begin(struct pending_wait *wait, const void *lock, uint16_t kind, const int *owner)
     __attribute__((visibility("hidden")));
 
 /* It is over, with the lock (`had`) or without. Tells it if it was long enough. With `alone` the

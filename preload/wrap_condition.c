@@ -26,7 +26,7 @@ static void begin(struct condition_wait *waiting, pthread_cond_t *condition, pth
     note_mutex_released(mutex);
     waiting->listens = recorder_listens();
     if (waiting->listens)
-        wait_begin(&waiting->wait, condition, OPTRAIL_WAIT_condvar, 0);
+        wait_begin(&waiting->wait, condition, OPTRAIL_WAIT_condvar, NULL);
 }
 
 static int end(struct condition_wait *waiting, pthread_mutex_t *mutex, int result)

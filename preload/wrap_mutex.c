@@ -24,11 +24,6 @@ static uint16_t wait_kind(const pthread_mutex_t *mutex)
     return kind & (KIND_ROBUST | KIND_SHARED) ? OPTRAIL_WAIT_mutex_shared : OPTRAIL_WAIT_mutex;
 }
 
-static uint32_t owner_of(const pthread_mutex_t *mutex)
-{
-    return (uint32_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-}
-
 /* Whether the holder, who asks, has it more than once: then it is neither taken nor given back. */
 static bool is_nested(const pthread_mutex_t *mutex)
 {
@@ -77,7 +72,7 @@ EXPORTED int pthread_mutex_lock(pthread_mutex_t *mutex)
             note_taken(mutex);
         return result;
     }
-    wait_begin(&wait, mutex, wait_kind(mutex), owner_of(mutex));
+    wait_begin(&wait, mutex, wait_kind(mutex), &mutex->__data.__owner);
     result = real_calls.mutex_lock(mutex);
     wait_end(&wait, is_had(result), true);
     return result;
@@ -112,7 +107,7 @@ static int lock_until(pthread_mutex_t *mutex, bool has_clock, clockid_t clock,
     }
     listens = listens && result == EBUSY;
     if (listens)
-        wait_begin(&wait, mutex, OPTRAIL_WAIT_mutex_timed, owner_of(mutex));
+        wait_begin(&wait, mutex, OPTRAIL_WAIT_mutex_timed, &mutex->__data.__owner);
     result = has_clock ? REAL_CALL(mutex_clocklock)(mutex, clock, until)
                        : REAL_CALL(mutex_timedlock)(mutex, until);
     if (listens)

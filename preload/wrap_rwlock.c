@@ -8,11 +8,6 @@
 #include "wait_recorder.h"
 #include "wrappers.h"
 
-static uint32_t writer_of(const pthread_rwlock_t *rwlock)
-{
-    return (uint32_t)__atomic_load_n(&rwlock->__data.__cur_writer, __ATOMIC_RELAXED);
-}
-
 static void note_written(pthread_rwlock_t *rwlock)
 {
     struct held_lock *held = held_lock_find(rwlock);
@@ -30,7 +25,7 @@ EXPORTED int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
         return 0;
     if (result != EBUSY || !recorder_listens())
         return real_calls.rwlock_rdlock(rwlock);
-    wait_begin(&wait, rwlock, OPTRAIL_WAIT_rwlock_read, writer_of(rwlock));
+    wait_begin(&wait, rwlock, OPTRAIL_WAIT_rwlock_read, &rwlock->__data.__cur_writer);
     result = real_calls.rwlock_rdlock(rwlock);
     wait_end(&wait, result == 0, false);
     return result;
@@ -51,7 +46,7 @@ EXPORTED int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
             note_written(rwlock);
         return result;
     }
-    wait_begin(&wait, rwlock, OPTRAIL_WAIT_rwlock_write, writer_of(rwlock));
+    wait_begin(&wait, rwlock, OPTRAIL_WAIT_rwlock_write, &rwlock->__data.__cur_writer);
     result = real_calls.rwlock_wrlock(rwlock);
     wait_end(&wait, result == 0, true);
     return result;
