@@ -77,6 +77,13 @@ static int take_snapshot(struct lock_capture *capture, const struct lock_snapsho
                            snapshot->bytes, snapshot->size, capture->now);
 }
 
+static void take_exit(struct lock_capture *capture, const struct lock_exit *record)
+{
+    struct watched_process *process = find_process(capture, record->pid);
+    if (process)
+        watched_process_exit(process, record);
+}
+
 /* A record of the ring; its first word says what it is. */
 static int take_record(void *context, void *data, size_t size)
 {
@@ -89,6 +96,8 @@ static int take_record(void *context, void *data, size_t size)
         lock_joiner_release(capture->waits, data);
     else if (type == LOCK_RECORD_SNAPSHOT && size >= sizeof(struct lock_snapshot))
         error = take_snapshot(capture, data, size);
+    else if (type == LOCK_RECORD_EXIT && size >= sizeof(struct lock_exit))
+        take_exit(capture, data);
     if (error)
         capture->error = error;
     return error;

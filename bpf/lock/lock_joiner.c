@@ -156,7 +156,7 @@ static void find_owner(struct lock_joiner *waits, struct watched_process *proces
     if (!wait_kind_rows[wait->kind].owned)
         return;
     if (record->owner)
-        wait->owner_tid = watched_process_tid(process, record->owner, now);
+        wait->owner_tid = watched_process_tid(process, record->owner, record->begin_ns, now);
     if (wait->owner_tid)
         return;
     wait->flags |= LOCK_WAIT_OWNERLESS;

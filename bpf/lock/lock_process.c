@@ -72,24 +72,36 @@ static void list_threads(struct watched_process *process)
         qsort(process->tids, process->tid_count, sizeof(*process->tids), compare_tids);
 }
 
-uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t now)
+void watched_process_exit(struct watched_process *process, const struct lock_exit *record)
+{
+    process->ended_tids[record->inner % ENDED_TIDS] =
+        (struct ended_tid){record->inner, record->tid, record->time_ns};
+}
+
+static const struct lock_tid *find_thread(const struct watched_process *process, uint32_t inner)
 {
     struct lock_tid wanted = {inner, 0};
-    for (int attempt = 0; attempt < 2; attempt++) {
-        const struct lock_tid *found = process->tid_count
-                                           ? bsearch(&wanted, process->tids, process->tid_count,
-                                                     sizeof(*process->tids), compare_tids)
-                                           : NULL;
-        if (found)
-            return found->tid;
-        if (attempt == 0 && now - process->tids_ns < LIST_AGAIN_NS)
-            return process->nested ? 0 : inner;
-        if (attempt == 0) {
-            process->tids_ns = now;
-            list_threads(process);
-        }
+    if (process->tid_count == 0)
+        return NULL;
+    return bsearch(&wanted, process->tids, process->tid_count, sizeof(*process->tids),
+                   compare_tids);
+}
+
+uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t time_ns,
+                             uint64_t now)
+{
+    const struct ended_tid *ended = &process->ended_tids[inner % ENDED_TIDS];
+    if (ended->inner == inner)
+        return ended->time_ns > time_ns ? ended->tid : 0;
+    const struct lock_tid *found = find_thread(process, inner);
+    if (!found && now - process->tids_ns < LIST_AGAIN_NS)
+        return process->nested ? 0 : inner;
+    if (!found) {
+        process->tids_ns = now;
+        list_threads(process);
+        found = find_thread(process, inner);
     }
-    return 0;
+    return found ? found->tid : 0;
 }
 
 int watched_process_open(pid_t pid, bool stacks, struct watched_process *process)
@@ -100,6 +112,9 @@ int watched_process_open(pid_t pid, bool stacks, struct watched_process *process
         error = unwinder_open(pid, &process->unwinder);
     if (error)
         return error;
+    process->ended_tids = calloc(ENDED_TIDS, sizeof(*process->ended_tids));
+    if (!process->ended_tids)
+        return err_no_memory();
     inner_number(pid, (uint32_t)pid, &process->nested);
     list_threads(process);
     return 0;
@@ -109,6 +124,7 @@ void watched_process_close(struct watched_process *process)
 {
     unwinder_close(process->unwinder);
     free(process->tids);
+    free(process->ended_tids);
     *process = (struct watched_process){0};
 }
 

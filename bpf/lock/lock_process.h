@@ -18,25 +18,36 @@ struct lock_tid {
     uint32_t tid;   /* as we do */
 };
 
+/* One that has ended. */
+struct ended_tid {
+    uint32_t inner, tid;
+    uint64_t time_ns;
+};
+#define ENDED_TIDS 4096 /* remembered; of two that fall into one place the later one */
+
 struct watched_process {
     struct target target;
     struct unwinder *unwinder; /* owned */
     struct lock_tid *tids;     /* owned; its threads, by their inner number, as of tids_ns */
     size_t tid_count, tid_capacity;
     uint64_t tids_ns;
-    uint64_t refreshed_ns; /* when its mappings were read again */
-    bool nested;           /* it numbers its threads otherwise than we do: a container */
-    bool ended;            /* or has become another program */
+    struct ended_tid *ended_tids; /* owned; ENDED_TIDS */
+    uint64_t refreshed_ns;        /* when its mappings were read again */
+    bool nested;                  /* it numbers its threads otherwise than we do: a container */
+    bool ended;                   /* or has become another program */
 };
 
 /* Negative errno with the message: -ESRCH. */
 int watched_process_open(pid_t pid, bool stacks, struct watched_process *process);
 void watched_process_close(struct watched_process *process);
 
-/* What is known of a thread by its inner number: its number here, 0 when there is no such thread.
- * The list of threads is read again when it is not there, but not more often than twice a second:
- * in between an unknown thread is believed in. */
-uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t now);
+void watched_process_exit(struct watched_process *process, const struct lock_exit *record);
+
+/* The thread that the process named so at `time_ns`: its number here, 0 when there was none any
+ * more. The list of threads is read again when it is not there, but not more often than twice a
+ * second: in between an unknown thread is believed in. */
+uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t time_ns,
+                             uint64_t now);
 
 /* What the programs are told of it: where its code lies. */
 int watched_process_facts(const struct watched_process *process, struct lock_process *facts);

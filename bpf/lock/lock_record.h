@@ -122,7 +122,12 @@ struct lock_thread {
     uint64_t spent_ns[LOCK_STATE_ROOM];
 };
 
-enum lock_record_type { LOCK_RECORD_WAIT, LOCK_RECORD_RELEASE, LOCK_RECORD_SNAPSHOT };
+enum lock_record_type {
+    LOCK_RECORD_WAIT,
+    LOCK_RECORD_RELEASE,
+    LOCK_RECORD_SNAPSHOT,
+    LOCK_RECORD_EXIT
+};
 
 #define LOCK_RECORD_CONTINUES   1u /* goes on with the acquisition of the record before */
 #define LOCK_RECORD_GAVE_UP     2u
@@ -162,7 +167,16 @@ struct lock_release {
     uint64_t wake_ns;
 };
 
-/* How far a thread's registers are from user space's view: by DWARF's numbers. */
+/* A thread has ended. */
+struct lock_exit {
+    uint32_t type;
+    uint32_t pid;
+    uint32_t inner; /* as the process names it */
+    uint32_t tid;
+    uint64_t time_ns;
+};
+
+/* A thread's registers, by DWARF's numbers, and the top of its stack. */
 struct lock_snapshot {
     uint32_t type;
     uint32_t pid;

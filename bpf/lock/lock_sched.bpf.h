@@ -83,19 +83,37 @@ int BPF_PROG(switching, bool preempted, struct task_struct *from, struct task_st
     return 0;
 }
 
+static __always_inline void tell_exit(const struct lock_process *process, __u64 key, __u64 now)
+{
+    struct lock_exit *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+    if (!record) {
+        count(LOCK_LOST);
+        return;
+    }
+    record->type = LOCK_RECORD_EXIT;
+    record->pid = process->pid;
+    record->inner = (__u32)key;
+    record->tid = tid_of_current();
+    record->time_ns = now;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* A thread ends, perhaps in the middle of a wait. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exiting, struct task_struct *task)
 {
     __u32 tgid = task->tgid;
-    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
+    const struct lock_process *process =
+        is_foreign(tgid) ? NULL : bpf_map_lookup_elem(&processes, &tgid);
+    if (!process)
         return 0;
-    __u64 key = thread_key(tgid, task);
+    __u64 key = thread_key(tgid, task), now = bpf_ktime_get_ns();
+    tell_exit(process, key, now);
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
     if (!thread)
         return 0;
     if (thread->lock && thread->followed) {
-        settle(thread, bpf_ktime_get_ns());
+        settle(thread, now);
         __sync_fetch_and_add(&waiters, -1);
     }
     bpf_map_delete_elem(&threads, &key);
