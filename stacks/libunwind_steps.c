@@ -107,6 +107,8 @@ static void put_info(unw_addr_space_t handle, unw_proc_info_t *info, void *conte
     (void)context;
 }
 
+/* libunwind dictates these types. */
+// NOLINTBEGIN(readability-non-const-parameter)
 static int no_dynamic_list(unw_addr_space_t handle, unw_word_t *list, void *context)
 {
     (void)handle;
@@ -145,6 +147,8 @@ static int no_name(unw_addr_space_t handle, unw_word_t ip, char *name, size_t si
     (void)context;
     return -UNW_ENOINFO;
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 struct libunwind_space *libunwind_space_new(struct process_maps *maps, bool cache)
 {
