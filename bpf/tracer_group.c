@@ -3,70 +3,22 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "duty_cycle.h"
 #include "err.h"
 #include "in_parallel.h"
-#include "tracer_follow.h"
+#include "tracer_group_internal.h"
 #include "tracer_internal.h"
 
 /* How often the rings are emptied, and ended daemons are looked for. */
 #define LOOK_EVERY_NS 100000000ull
-#define BUFFER        256
 
-struct member {
-    struct tracer_member shown;
-    struct daemon_identity identity;
-    struct tracer *tracer;       /* owned; stays when its process has ended, for its counters */
-    struct tracer_counts before; /* of the tracers of former processes */
-    bool refusal_told;
-    char refusal[256]; /* why it could not be resumed; "": it was */
-    uint64_t begun_ns; /* when its first process was probed */
-    size_t pid_count;
-    uint32_t *pids; /* of all its processes; owned */
-    struct optrail_event buffer[BUFFER];
-    size_t next, count;
-};
-
-/* A pause or a resume that is still to be told. */
-struct marker {
-    uint64_t time_ns;
-    bool resume;
-    uint64_t traced_ns; /* of a pause: for how long starts were told */
-    size_t member;      /* the next one that it is told of */
-};
-
-struct tracer_group {
-    struct tracer_group_options options;
-    struct event_feed feed;
-    size_t count;
-    struct member *members;   /* owned */
-    struct tracer **tracers;  /* room for a list of them; owned */
-    struct pollfd *processes; /* likewise */
-    uint64_t begun_ns, deadline_ns, looked_ns;
-    uint64_t ended_ns; /* 0: not yet */
-    bool ending, ended;
-    struct duty_cycle duty;
-    struct marker markers[4]; /* oldest first */
-    size_t marker_count;
-    struct tracer_group_slices slices;
-    uint64_t attached_ns; /* when this slice began */
-};
-
-static void tell(struct tracer_group *group, enum tracer_notice notice, size_t index)
+void tracer_group_tell(struct tracer_group *group, enum tracer_notice notice, size_t index)
 {
     if (group->options.notice)
         group->options.notice(group->options.context, notice, index);
-}
-
-static void turns(struct tracer_group *group, enum tracer_turn turn)
-{
-    if (group->options.turns && group->options.duty > 0)
-        group->options.turns(group->options.context, turn);
 }
 
 /* Opening */
@@ -159,7 +111,7 @@ static void look_for_successor(struct tracer_group *group, size_t index)
         member->shown.target = former_target;
         member->tracer = former;
         if (!member->refusal_told)
-            tell(group, TRACER_REFUSED, index);
+            tracer_group_tell(group, TRACER_REFUSED, index);
         member->refusal_told = true;
         return;
     }
@@ -169,125 +121,7 @@ static void look_for_successor(struct tracer_group *group, size_t index)
     member->shown.restarts++;
     if (group->options.duty > 0 && !duty_cycle_in(&group->duty))
         tracer_stop(member->tracer); /* its turn comes with the others' */
-    tell(group, TRACER_PROBED, index);
-}
-
-/* Pauses and resumes */
-
-static size_t list_tracers(struct tracer_group *group)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < group->count; i++)
-        if (!group->members[i].shown.absent)
-            group->tracers[count++] = group->members[i].tracer;
-    return count;
-}
-
-static void add_marker(struct tracer_group *group, uint64_t time_ns, bool resume)
-{
-    if (group->options.duty <= 0)
-        return;
-    if (group->marker_count < sizeof(group->markers) / sizeof(group->markers[0]))
-        group->markers[group->marker_count++] =
-            (struct marker){time_ns, resume, resume ? 0 : duty_cycle_last_ns(&group->duty), 0};
-}
-
-/* The event of the oldest marker for the next member. */
-static void take_marker(struct tracer_group *group, struct optrail_event *event)
-{
-    struct marker *marker = &group->markers[0];
-    uint32_t pid = (uint32_t)group->members[marker->member].shown.target.pid;
-    *event = (struct optrail_event){
-        .time_ns = marker->time_ns,
-        .arg0 = marker->traced_ns,
-        .arg1 = marker->resume ? 0 : group->count,
-        .pid = pid,
-        .tid = pid,
-        .point = (uint16_t)(marker->resume ? POINT_tracer_resume : POINT_tracer_pause),
-    };
-    if (++marker->member < group->count)
-        return;
-    group->marker_count--;
-    memmove(group->markers, group->markers + 1, group->marker_count * sizeof(group->markers[0]));
-}
-
-static void pause_all(struct tracer_group *group)
-{
-    size_t count = list_tracers(group);
-    uint64_t now = tracer_now_ns();
-    duty_cycle_paused(&group->duty, now);
-    group->slices.traced_ns += duty_cycle_last_ns(&group->duty);
-    add_marker(group, now, false);
-    turns(group, TRACER_PAUSES);
-    tracers_pause(group->tracers, count);
-}
-
-static void stop_all(struct tracer_group *group)
-{
-    tracers_stop(group->tracers, list_tracers(group));
-    uint64_t now = tracer_now_ns();
-    if (group->attached_ns)
-        group->slices.probed_ns += now - group->attached_ns;
-    group->attached_ns = 0;
-    duty_cycle_stopped(&group->duty, now, group->slices.probed_ns);
-    turns(group, TRACER_IS_OUT);
-}
-
-static int resume_member(void *context, size_t index)
-{
-    struct tracer_group *group = context;
-    struct member *member = &group->members[index];
-    member->refusal[0] = '\0';
-    if (!member->shown.absent && tracer_resume(member->tracer))
-        snprintf(member->refusal, sizeof(member->refusal), "%s", err_message());
-    return 0;
-}
-
-static void resume_all(struct tracer_group *group)
-{
-    turns(group, TRACER_GOES_IN);
-    group->attached_ns = tracer_now_ns();
-    in_parallel(group->count, resume_member, group);
-    uint64_t now = tracer_now_ns();
-    for (size_t i = 0; i < group->count; i++) {
-        struct member *member = &group->members[i];
-        if (member->refusal[0]) {
-            member->shown.absent = true;
-            err_set(ESTALE, "%s", member->refusal);
-            tell(group, TRACER_REFUSED, i);
-        }
-        if (!member->shown.absent)
-            member->tracer->starts_from_ns = now;
-    }
-    duty_cycle_resumed(&group->duty, now);
-    group->slices.count++;
-    add_marker(group, now, true);
-    turns(group, TRACER_IS_IN);
-}
-
-/* What is due by the duty cycle. Slices change only when everything before has been told. */
-static void turn(struct tracer_group *group)
-{
-    uint64_t slowest =
-        group->options.slowest_ns ? group->options.slowest_ns(group->options.context) : 0;
-    duty_cycle_slowest(&group->duty, slowest);
-    uint64_t now = tracer_now_ns();
-    if (now < duty_cycle_due_ns(&group->duty) || group->marker_count > 2)
-        return;
-    switch (group->duty.state) {
-    case DUTY_TRACING:
-        pause_all(group);
-        break;
-    case DUTY_DRAINING:
-        stop_all(group);
-        break;
-    case DUTY_RESTING:
-        for (size_t i = 0; i < group->count; i++)
-            if (!group->members[i].shown.absent && !group->members[i].tracer->ended)
-                return;
-        resume_all(group);
-        break;
-    }
+    tracer_group_tell(group, TRACER_PROBED, index);
 }
 
 /* Waiting and looking */
@@ -297,7 +131,7 @@ static bool has_event(struct member *member)
     if (member->next < member->count)
         return true;
     member->next = 0;
-    member->count = event_order_take(&member->tracer->order, member->buffer, BUFFER);
+    member->count = event_order_take(&member->tracer->order, member->buffer, MEMBER_BUFFER);
     member->tracer->delivered += member->count;
     return member->count > 0;
 }
@@ -308,7 +142,7 @@ static void member_ended(struct tracer_group *group, size_t index)
     member->tracer->exited = true;
     tracer_stop(member->tracer);
     member->shown.absent = true;
-    tell(group, TRACER_ENDED, index);
+    tracer_group_tell(group, TRACER_ENDED, index);
 }
 
 static void look_at_processes(struct tracer_group *group)
@@ -362,12 +196,12 @@ static void end_if_due(struct tracer_group *group)
     if (!group->ending)
         return;
     if (group->options.duty > 0 && group->duty.state == DUTY_TRACING)
-        pause_all(group);
+        tracer_group_pause(group);
     if (group->options.duty > 0 && group->duty.state == DUTY_DRAINING &&
         now < duty_cycle_due_ns(&group->duty) && !(stop && *stop > 1))
         return;
     group->ended_ns = now; /* the way out takes a while */
-    stop_all(group);
+    tracer_group_stop(group);
     group->ended = true;
 }
 
@@ -382,7 +216,7 @@ static int look(struct tracer_group *group)
     look_at_processes(group);
     end_if_due(group);
     if (group->options.duty > 0 && !group->ending)
-        turn(group);
+        tracer_group_turn(group);
     for (size_t i = 0; i < group->count; i++) {
         int error = group->members[i].tracer->ended ? 0 : tracer_drain(group->members[i].tracer);
         if (error)
@@ -419,7 +253,7 @@ static size_t merge(struct tracer_group *group, struct optrail_event *events, si
         struct member *member = oldest(group, &told_ns);
         uint64_t time_ns = member ? member->buffer[member->next].time_ns : told_ns;
         if (group->marker_count && group->markers[0].time_ns <= time_ns)
-            take_marker(group, &events[filled++]);
+            tracer_group_take_mark(group, &events[filled++]);
         else if (member)
             events[filled++] = member->buffer[member->next++];
         else
@@ -516,7 +350,7 @@ int tracer_group_open(const struct target *targets, size_t count,
         group->attached_ns = group->begun_ns;
         group->slices.count = 1;
         /* before everything: what was seen while the others were still opened is at an edge */
-        add_marker(group, 1, true);
+        tracer_group_mark(group, 1, true);
     }
     *result = group;
     return 0;
