@@ -255,6 +255,30 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
     return error ? error : (int)(capture->counts.delivered - before);
 }
 
+void lock_capture_pause(struct lock_capture *capture)
+{
+    for (size_t i = 0; i < capture->probe_count; i++) {
+        lock_probe_detach(&capture->probes[i]);
+        lock_probe_forget(&capture->probes[i]);
+    }
+}
+
+int lock_capture_resume(struct lock_capture *capture)
+{
+    int error = 0;
+    for (size_t i = 0; i < capture->probe_count && !error; i++)
+        error = lock_probe_attach(&capture->probes[i], &capture->options);
+    return error;
+}
+
+struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)
+{
+    struct lock_capture_spent spent = {0};
+    for (size_t i = 0; i < capture->probe_count; i++)
+        lock_probe_spent(&capture->probes[i], &spent);
+    return spent;
+}
+
 static int take_unfinished(void *context, void *data, size_t size)
 {
     struct lock_capture *capture = context;

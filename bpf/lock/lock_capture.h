@@ -104,6 +104,18 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
 /* Detaches, and hands on what is left; waits that have not ended as well (LOCK_WAIT_UNFINISHED). */
 int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callback, void *context);
 
+/* Takes the programs out, and puts them in again: what happens between is not seen, and waits that
+ * were under way are forgotten. -errno with the message when they cannot be put in. */
+void lock_capture_pause(struct lock_capture *capture);
+int lock_capture_resume(struct lock_capture *capture);
+
+/* What the kernel has spent in the programs, in ns, while it counts that (BPF_ENABLE_STATS or
+ * kernel.bpf_stats_enabled); and how often they ran. */
+struct lock_capture_spent {
+    uint64_t ns, runs;
+};
+struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture);
+
 /* The stack as the text of stack.define: frames parted by ';', the innermost first. Numbers are
  * unique within the capture. NULL when there is none: 0, or its snapshot has not been taken. Weak:
  * as long as the capture. *end, if wanted: how its unwinding ended. */

@@ -37,6 +37,23 @@ int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callba
     return lock_capture_poll(capture, callback, context);
 }
 
+void lock_capture_pause(struct lock_capture *capture)
+{
+    (void)capture;
+}
+
+int lock_capture_resume(struct lock_capture *capture)
+{
+    (void)capture;
+    return 0;
+}
+
+struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)
+{
+    (void)capture;
+    return (struct lock_capture_spent){0};
+}
+
 const char *lock_capture_stack(struct lock_capture *capture, uint32_t stack, enum unwind_end *end)
 {
     (void)capture;

@@ -191,6 +191,30 @@ void lock_probe_close(struct lock_probe *probe)
     *probe = (struct lock_probe){0};
 }
 
+void lock_probe_forget(struct lock_probe *probe)
+{
+    int map = bpf_map__fd(probe->skeleton->maps.threads);
+    uint64_t key;
+    while (bpf_map_get_next_key(map, NULL, &key) == 0 && bpf_map_delete_elem(map, &key) == 0)
+        ;
+    __atomic_store_n(&probe->skeleton->bss->waiters, 0, __ATOMIC_RELAXED);
+}
+
+void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent)
+{
+    struct bpf_program *program;
+    bpf_object__for_each_program(program, probe->skeleton->obj)
+    {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+        int fd = bpf_program__fd(program);
+        if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+            continue;
+        spent->ns += info.run_time_ns;
+        spent->runs += info.run_cnt;
+    }
+}
+
 int lock_probe_counters(const struct lock_probe *probe, uint64_t counters[LOCK_COUNTERS])
 {
     int cpus = libbpf_num_possible_cpus();

@@ -42,6 +42,12 @@ int lock_probe_attach(struct lock_probe *probe, const struct lock_capture_option
 void lock_probe_detach(struct lock_probe *probe);
 void lock_probe_close(struct lock_probe *probe);
 
+/* Forgets what threads were doing: once detached, the ends of their waits are not seen. */
+void lock_probe_forget(struct lock_probe *probe);
+
+/* Adds what the kernel has spent in the programs. */
+void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent);
+
 /* Adds up the counters of all CPUs. */
 int lock_probe_counters(const struct lock_probe *probe, uint64_t counters[LOCK_COUNTERS]);
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench-locks [-p PID] [PAIRS]: what capturing contended waits costs who waits, and the tracer; and
+ * how it changes what it looks at. Slices with the capture alternate with slices without, in one
+ * run; what is printed is ratios of the two, and what the kernel says that its programs took.
+ *
+ * With -p a running process is looked at in place of the bench's own: only the kernel's figures.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "contended_work.h"
+#include "err.h"
+#include "lock_capture.h"
+#include "paired_stats.h"
+
+#define SLICE_NS  150000000ull
+#define MAX_PAIRS 200
+
+struct slice {
+    double turns;  /* a second */
+    double cpu_us; /* a turn */
+};
+
+struct figures {
+    double faster[MAX_PAIRS]; /* turns with / without */
+    double dearer[MAX_PAIRS]; /* CPU a turn, with / without */
+    uint64_t waits, delivered;
+    uint64_t traced_ns;
+    uint64_t program_ns, tracer_ns;
+    uint64_t others_ns, others_traced_ns; /* what the programs take while nobody is captured */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
+                            .tv_nsec = (long)(ns % 1000000000u)};
+    nanosleep(&time, NULL);
+}
+
+static int ignore(void *context, const struct lock_wait *wait)
+{
+    (void)context;
+    (void)wait;
+    return 0;
+}
+
+static struct slice measure(const struct contended_work *work)
+{
+    uint64_t turns = *work->turns, cpu = contended_work_cpu_ns(work);
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    sleep_ns(SLICE_NS);
+    double seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
+    double done = (double)(*work->turns - turns);
+    return (struct slice){.turns = done / seconds,
+                          .cpu_us = (double)(contended_work_cpu_ns(work) - cpu) / 1e3 /
+                                    (done > 0 ? done : 1)};
+}
+
+/* A slice with the capture. The tracer's own time is that of taking what came up. */
+static int measure_captured(struct lock_capture *capture, const struct contended_work *work,
+                            struct figures *figures, struct slice *slice)
+{
+    int error = lock_capture_resume(capture);
+    if (error)
+        return error;
+    struct lock_capture_spent before = lock_capture_spent(capture);
+    struct lock_capture_counts counts = lock_capture_counts(capture);
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    *slice = measure(work);
+    figures->traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
+    struct lock_capture_spent after = lock_capture_spent(capture);
+    figures->waits += lock_capture_counts(capture).waits - counts.waits;
+    figures->program_ns += after.ns - before.ns;
+    uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    int got = lock_capture_poll(capture, ignore, NULL);
+    figures->tracer_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    lock_capture_pause(capture);
+    return got < 0 ? got : 0;
+}
+
+/* What other processes' futex calls and the scheduler cost, whoever is captured. */
+static int measure_others(struct lock_capture *nobody, struct figures *figures)
+{
+    int error = lock_capture_resume(nobody);
+    struct lock_capture_spent before = lock_capture_spent(nobody);
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    sleep_ns(SLICE_NS);
+    figures->others_traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
+    figures->others_ns += lock_capture_spent(nobody).ns - before.ns;
+    lock_capture_pause(nobody);
+    return error;
+}
+
+static int open_capture(pid_t pid, struct lock_capture **capture)
+{
+    const struct lock_target target = {.pid = pid};
+    const struct lock_capture_options options = {
+        .targets = &target, .target_count = 1, .rate = 1000000};
+    return lock_capture_open(&options, capture);
+}
+
+static void print_costs(const struct figures *figures)
+{
+    double waits = figures->waits ? (double)figures->waits : 1;
+    double rate = waits / ((double)figures->traced_ns / 1e9);
+    double others = figures->others_traced_ns
+                        ? (double)figures->others_ns / (double)figures->others_traced_ns
+                        : 0;
+    double programs = (double)figures->program_ns - others * (double)figures->traced_ns;
+    printf("  %9.0f waits/s; in the waiting and the waking thread %.2f us a wait; in the tracer "
+           "%.2f us a wait: %.2f %% of a core at 10,000 waits/s\n",
+           rate, programs / 1e3 / waits, (double)figures->tracer_ns / 1e3 / waits,
+           (double)figures->tracer_ns / waits * 10000 / 1e9 * 100);
+}
+
+static int print_ratio(const char *what, double *values, size_t count)
+{
+    struct paired_stats stats;
+    int error = paired_stats_make(values, count, &stats);
+    if (!error)
+        printf("  %-28s with / without %.3f  [%.3f - %.3f]\n", what, stats.median, stats.low,
+               stats.high);
+    return error;
+}
+
+static int run(const struct contended_plan *plan, size_t pairs)
+{
+    struct figures *figures = calloc(1, sizeof(*figures));
+    struct contended_work work;
+    struct lock_capture *capture = NULL, *nobody = NULL;
+    if (!figures)
+        return err_no_memory();
+    int error = contended_work_start(plan, &work);
+    if (error) {
+        free(figures);
+        return error;
+    }
+    error = open_capture(work.pid, &capture);
+    if (!error)
+        error = open_capture(getpid(), &nobody);
+    if (!error) {
+        lock_capture_pause(capture);
+        lock_capture_pause(nobody);
+    }
+    for (size_t i = 0; i < pairs && !error; i++) {
+        struct slice with, without;
+        /* which one comes first takes turns */
+        if (i % 2)
+            without = measure(&work);
+        error = measure_captured(capture, &work, figures, &with);
+        if (!error)
+            error = measure_others(nobody, figures);
+        if (i % 2 == 0)
+            without = measure(&work);
+        figures->faster[i] = with.turns / without.turns;
+        figures->dearer[i] = with.cpu_us / without.cpu_us;
+    }
+    if (!error) {
+        printf("%g us with the lock, %g us asleep, %u threads\n", plan->held_us, plan->asleep_us,
+               plan->threads);
+        print_costs(figures);
+        error = print_ratio("turns a second", figures->faster, pairs);
+    }
+    if (!error)
+        error = print_ratio("CPU a turn", figures->dearer, pairs);
+    lock_capture_close(capture);
+    lock_capture_close(nobody);
+    contended_work_end(&work);
+    free(figures);
+    return error;
+}
+
+/* A process of somebody's: what the programs and the tracer took, for five seconds. */
+static int look_at(pid_t pid)
+{
+    struct lock_capture *capture, *nobody;
+    struct figures figures = {0};
+    int got = open_capture(getpid(), &nobody);
+    if (got)
+        return got;
+    for (int i = 0; i < 10; i++)
+        measure_others(nobody, &figures);
+    lock_capture_close(nobody);
+    got = open_capture(pid, &capture);
+    if (got)
+        return got;
+    lock_capture_poll(capture, ignore, NULL); /* the first stacks are dear */
+    sleep_ns(1000000000);
+    lock_capture_poll(capture, ignore, NULL);
+    struct lock_capture_spent before = lock_capture_spent(capture);
+    uint64_t waits = lock_capture_counts(capture).waits, cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < 25 && got >= 0; i++) {
+        sleep_ns(200000000);
+        got = lock_capture_poll(capture, ignore, NULL);
+    }
+    figures.traced_ns = clock_ns(CLOCK_MONOTONIC) - begin;
+    figures.waits = lock_capture_counts(capture).waits - waits;
+    figures.program_ns = lock_capture_spent(capture).ns - before.ns;
+    figures.tracer_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    print_costs(&figures);
+    printf("  all programs: %.2f %% of a core, also for what is no wait, and for other processes\n",
+           (double)figures.program_ns / (double)figures.traced_ns * 100);
+    lock_capture_close(capture);
+    return got < 0 ? got : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct contended_plan plans[] = {
+        {.threads = 8, .held_us = 20, .asleep_us = 60},
+        {.threads = 16, .held_us = 3, .asleep_us = 20},
+    };
+    size_t pairs = 40;
+    int option, error = 0;
+    pid_t pid = 0;
+    while ((option = getopt(argc, argv, "p:")) == 'p')
+        pid = atoi(optarg);
+    if (optind < argc)
+        pairs = (size_t)atoi(argv[optind]);
+    if (option != -1 || pairs < 1 || pairs > MAX_PAIRS) {
+        fprintf(stderr, "usage: bench-locks [-p PID] [PAIRS]\n");
+        return 2;
+    }
+    int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    if (pid)
+        error = look_at(pid);
+    for (size_t i = 0; !pid && i < sizeof(plans) / sizeof(plans[0]) && !error; i++)
+        error = run(&plans[i], pairs);
+    if (stats >= 0)
+        close(stats);
+    if (error)
+        fprintf(stderr, "bench-locks: %s\n", err_message());
+    return error ? 1 : 0;
+}
