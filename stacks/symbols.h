@@ -10,13 +10,13 @@
 
 /* What a program counter is called. */
 struct frame_name {
-    const char *function; /* whole, demangled; NULL: no name known */
-    const char
-        *shortened; /* for people: no argument lists, template arguments cut, no `std::__cxx11` */
-    const char *module; /* the file's name without directories; "?" where there is none */
-    uint64_t start;     /* the function's start, as an offset into the module's addresses: from the
-                           symbol, else from .eh_frame, else the counter's own page */
-    uint64_t offset;    /* of the counter behind it */
+    const char *function;  /* whole, demangled; NULL: no name known */
+    const char *shortened; /* for people: no argument lists, template arguments cut, no
+                              `std::__cxx11`; at most 511 bytes */
+    const char *module;    /* the file's name without directories; "?" where there is none */
+    uint64_t start;  /* the function's start, as an offset into the module's addresses: from the
+                        symbol, else from .eh_frame, else the counter's own page */
+    uint64_t offset; /* of the counter behind it */
 };
 
 /* Looks it up: .dynsym, .symtab, the debug file of its build-id; debuginfod only where

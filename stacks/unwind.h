@@ -9,7 +9,11 @@
 /*
  * Call stacks of a process without frame pointers, from a snapshot of a thread's registers and of
  * the top of its stack: by compact tables made from the .eh_frame of its files, with a cache from
- * program counter to row; what a row cannot express goes to libunwind.
+ * program counter to row; what a row cannot express goes to libunwind. (docs/stacks.md)
+ *
+ * An unwinder is one thread's at a time; several threads may have one each. Tables are shared by
+ * all unwinders of this program. A file whose code was met stays open until its names are asked
+ * for.
  */
 
 /* In DWARF's order for x86-64 (psABI, figure 3.36). */

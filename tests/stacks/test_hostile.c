@@ -17,7 +17,7 @@
 #include "symbols.h"
 #include "unwinder.h"
 
-enum { MUTATIONS = 10000, FRAMES = 64, STACK = 2048 };
+enum { MUTATIONS = 6000, FRAMES = 64, STACK = 2048 };
 #define BIAS ((uint64_t)0x555500000000)
 
 static uint8_t *original;
