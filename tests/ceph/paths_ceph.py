@@ -217,6 +217,9 @@ def case_coded():
         assert seen["coded write"] == wrote + 1, seen
         assert seen["read"] == read + 1, seen
         assert seen["shard write"] >= 2 * (wrote + 1), seen
+        # one of them the primary's own
+        assert seen["shard read"] == 2 * (read + 1), seen
+        assert not any(report["counts"]["incomplete"].values()), report["counts"]
         check(report)
 
 
