@@ -28,6 +28,7 @@ static const char *const field_names[] = {
     "request.message",
     "message.source",
     "hobject.caches",
+    "objecter_op.tid",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 
