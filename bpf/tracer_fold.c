@@ -48,7 +48,6 @@ void tracer_fold_prepare(struct tracer *tracer)
         struct fold_point point = {(uint16_t)point_rows[i].role, (uint16_t)point_rows[i].key};
         memcpy((void *)&skeleton->rodata->fold_points[i], &point, sizeof(point));
     }
-    bpf_program__set_autoload(skeleton->progs.fold_catch_up, tables != NULL);
     if (!tables)
         return;
     memcpy((void *)&skeleton->rodata->fold_settings, &tables->settings, sizeof(tables->settings));
@@ -199,10 +198,15 @@ int tracer_fold_drain(struct tracer *tracer)
     return got < 0 ? err_set(-got, "cannot read the ring of slow ops: %s", strerror(-got)) : 0;
 }
 
-static int run_program(const struct bpf_program *program)
+/* Folds what is ripe; with the time of the last event everything. */
+static int catch_up(struct tracer *tracer, uint64_t last_ns)
 {
+    struct uprobe_bpf *skeleton = tracer->skeleton;
     struct bpf_test_run_opts options = {.sz = sizeof(options)};
-    int error = bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+    skeleton->bss->fold_last_ns = last_ns;
+    skeleton->bss->fold_catching_up = true;
+    int error = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.uprobe_drain), &options);
+    skeleton->bss->fold_catching_up = false;
     return error ? err_set(-error, "cannot run the fold's program: %s", strerror(-error)) : 0;
 }
 
@@ -269,13 +273,11 @@ static size_t read_peers(struct tracer *tracer)
 int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
 {
     struct tracer_fold_state *fold = tracer->fold;
-    struct uprobe_bpf *skeleton = tracer->skeleton;
     int error = tracer_take_records(tracer);
     if (!error)
         error = read_events(tracer, result);
     if (!error && !fold->ended) {
-        skeleton->bss->fold_last_ns = tracer->attached ? 0 : result->last_ns;
-        error = run_program(skeleton->progs.fold_catch_up);
+        error = catch_up(tracer, tracer->attached ? 0 : result->last_ns);
         fold->ended = !error && !tracer->attached;
     }
     if (!error)

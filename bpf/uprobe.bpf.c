@@ -373,10 +373,15 @@ __noinline int take_record(void)
 }
 
 /* For the loader, by BPF_PROG_TEST_RUN: takes the next records. Returns 1 when there may be more.
- * It takes few at once, for it cannot be put aside. */
+ * It takes few at once, for it cannot be put aside. Or it lets the fold catch up: one program for
+ * both, for each one more takes the verifier its time. */
 SEC("raw_tp")
 int uprobe_drain(void *ctx)
 {
+    if (fold_on && fold_catching_up) {
+        fold_catch_up();
+        return 0;
+    }
     for (int i = 0; i < UPROBE_DRAIN; i++)
         if (take_record())
             return 0;

@@ -18,6 +18,8 @@ const volatile bool events_on = true;
 
 __u32 fold_hand = 0;
 __u32 fold_peer_count = 0;
+/* The loader asks for fold_catch_up() in place of the next records. */
+bool fold_catching_up = false;
 /* When the last event came, told by the loader at the end; 0: it goes on. */
 __u64 fold_last_ns = 0;
 
@@ -189,16 +191,13 @@ __noinline int fold_handle(struct fold_event *event)
     return 0;
 }
 
-/* For the loader, by BPF_PROG_TEST_RUN: folds what is ripe; or ends it all. One program for both,
- * for each one more takes the verifier its time. */
-SEC("raw_tp")
-int fold_catch_up(void *ctx)
+/* Folds what is ripe; or ends it all. */
+static FOLD_INLINE void fold_catch_up(void)
 {
     if (fold_last_ns)
         fold_end_all(fold_last_ns);
     else
         fold_all_ripe(bpf_ktime_get_ns());
-    return 0;
 }
 
 #endif
