@@ -64,6 +64,16 @@ static inline bool recorder_listens(void)
 /* When this process began, or was forked. */
 extern uint64_t recorder_process_began_ns __attribute__((visibility("hidden")));
 
+/* The same for who is about to wait. */
+static inline bool recorder_wants_wait(void)
+{
+    if (!OPTRAIL_ENABLED(lock_waited))
+        return false;
+    if (recorder_thread.busy)
+        recorder_count(nested, 1);
+    return !recorder_thread.busy;
+}
+
 uint32_t recorder_tid(void) __attribute__((visibility("hidden")));
 
 /* A wait that is about to begin. Lives on the waiter's stack. */

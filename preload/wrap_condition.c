@@ -24,7 +24,7 @@ static void abandon(struct condition_wait *waiting)
 static void begin(struct condition_wait *waiting, pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
     note_mutex_released(mutex);
-    waiting->listens = recorder_listens();
+    waiting->listens = recorder_wants_wait();
     if (waiting->listens)
         wait_begin(&waiting->wait, condition, OPTRAIL_WAIT_condvar, NULL);
 }

@@ -11,7 +11,8 @@
 
 /* What glibc keeps in `__kind` (its nptl/pthreadP.h; an ABI: static initialisers hold it). */
 #define KIND_ROBUST  16
-#define KIND_PRIO    32
+#define KIND_INHERIT 32
+#define KIND_CEILING 64
 #define KIND_SHARED  128
 #define KIND_TYPE(k) ((k)&3)
 
@@ -19,7 +20,7 @@ static uint16_t wait_kind(const pthread_mutex_t *mutex)
 {
     int kind = mutex->__data.__kind;
 
-    if (kind & KIND_PRIO)
+    if (kind & KIND_INHERIT)
         return OPTRAIL_WAIT_mutex_pi;
     return kind & (KIND_ROBUST | KIND_SHARED) ? OPTRAIL_WAIT_mutex_shared : OPTRAIL_WAIT_mutex;
 }
@@ -56,17 +57,27 @@ void note_mutex_taken(pthread_mutex_t *mutex)
     note_taken(mutex);
 }
 
+/* Takes it if it is free; EBUSY: the call that was asked for has to wait, or to say what is wrong.
+ * Robust mutexes and those with priorities are only looked at: glibc's trylock (2.36) leaves a
+ * robust one that is not recoverable locked for good. */
+static int take_if_free(pthread_mutex_t *mutex)
+{
+    if (__builtin_expect(mutex->__data.__kind & (KIND_ROBUST | KIND_INHERIT | KIND_CEILING), 0))
+        return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) ? EBUSY : EAGAIN;
+    return real_calls.mutex_trylock(mutex);
+}
+
 EXPORTED int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     struct pending_wait wait;
-    int result = real_calls.mutex_trylock(mutex);
+    int result = take_if_free(mutex);
 
     if (__builtin_expect(is_had(result), 1)) {
         note_taken(mutex);
         return result;
     }
     /* any other answer is given again by the call that was asked for */
-    if (result != EBUSY || !recorder_listens()) {
+    if (result != EBUSY || !recorder_wants_wait()) {
         result = real_calls.mutex_lock(mutex);
         if (is_had(result))
             note_taken(mutex);
@@ -98,14 +109,14 @@ static int lock_until(pthread_mutex_t *mutex, bool has_clock, clockid_t clock,
                       const struct timespec *until)
 {
     struct pending_wait wait;
-    bool listens = recorder_listens();
-    int result = real_calls.mutex_trylock(mutex);
+    bool listens;
+    int result = take_if_free(mutex);
 
     if (is_had(result)) {
         note_taken(mutex);
         return result;
     }
-    listens = listens && result == EBUSY;
+    listens = result == EBUSY && recorder_wants_wait();
     if (listens)
         wait_begin(&wait, mutex, OPTRAIL_WAIT_mutex_timed, &mutex->__data.__owner);
     result = has_clock ? REAL_CALL(mutex_clocklock)(mutex, clock, until)

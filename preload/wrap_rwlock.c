@@ -23,7 +23,7 @@ EXPORTED int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
 
     if (__builtin_expect(result == 0, 1))
         return 0;
-    if (result != EBUSY || !recorder_listens())
+    if (result != EBUSY || !recorder_wants_wait())
         return real_calls.rwlock_rdlock(rwlock);
     wait_begin(&wait, rwlock, OPTRAIL_WAIT_rwlock_read, &rwlock->__data.__cur_writer);
     result = real_calls.rwlock_rdlock(rwlock);
@@ -40,7 +40,7 @@ EXPORTED int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
         note_written(rwlock);
         return 0;
     }
-    if (result != EBUSY || !recorder_listens()) {
+    if (result != EBUSY || !recorder_wants_wait()) {
         result = real_calls.rwlock_wrlock(rwlock);
         if (result == 0)
             note_written(rwlock);
