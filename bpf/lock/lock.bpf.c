@@ -65,6 +65,12 @@ const volatile __u32 stack_base = 0; /* stacks are numbered from the next one on
 int waiters = 0;
 /* The only process there is, by the kernel's number; 0: there are several, or it is not known. */
 __u32 only_tgid = 0;
+/* By the low bits of a thread's number, so that most calls are told to be of no interest without a
+ * look into a table: BUSY_* of any thread with these bits. */
+#define BUSY_ROOM   65536
+#define BUSY_INSIDE 1 /* in a wait, or in a wake that matters */
+#define BUSY_HOLDS  2 /* has a lock that it waited for */
+__u8 busy[BUSY_ROOM];
 /* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
  */
 __u64 sample_below_ns = 0;
@@ -135,164 +141,22 @@ static __always_inline void count(__u32 which)
         (*counter)++;
 }
 
+#include "lock_kinds.bpf.h"
 #include "lock_op.bpf.h"
 #include "lock_stack.bpf.h"
 #include "lock_threads.bpf.h"
 
-/* The class of the call site: by its program counter, else by the return address behind it.
- * *shared: by the latter. */
-static __always_inline __u32 site_class(__u32 pid, __u64 counter, __u64 stack_pointer, bool *shared)
+/* Waits for something that need not come: at a condition variable or a semaphore, which both wait
+ * while a word is 0. Most are those of threads that have nothing to do; so they are of interest if
+ * the thread works for an op, and else a sample of them. *weight stays 0 where the kind decides. */
+static __always_inline bool choose_idle(__u32 pid, __u32 tid, __u64 now, __u32 *weight)
 {
-    struct lock_site_key key = {.pid = pid, .counter = counter};
-    struct lock_site *site = bpf_map_lookup_elem(&sites, &key);
-    *shared = false;
-    if (!site)
-        return LOCK_SITE_NONE;
-    if (!site->shared)
-        return site->class;
-    *shared = true;
-    __u32 class = site->class;
-    if (bpf_probe_read_user(&key.counter, sizeof(key.counter),
-                            (void *)(stack_pointer + site->frame)))
-        return class;
-    site = bpf_map_lookup_elem(&sites, &key);
-    return site ? site->class : class;
-}
-
-/* Where the lock begins, whose futex word this is; which kind of wait it is. */
-struct wait_facts {
-    __u64 lock;
-    __u32 kind;
-    __u32 owner;
-    bool owned; /* by its kind: the word can tell */
-};
-
-#define WORDS 7 /* of 4 bytes, from the futex's on */
-
-static __always_inline void mutex_facts(struct wait_facts *facts, const __u32 *words, __u32 op,
-                                        __u32 value)
-{
-    __u32 command = op & FUTEX_COMMAND;
-    facts->owned = true;
-    facts->owner = words[2];
-    if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
-        facts->kind = WAIT_mutex_pi;
-        facts->owner = words[0] & FUTEX_TID;
-    } else if (value & FUTEX_WAITERS) {
-        facts->kind = WAIT_mutex_shared;
-        facts->owner = value & FUTEX_TID;
-    } else if (!(op & FUTEX_PRIVATE_FLAG)) {
-        facts->kind = WAIT_mutex_shared;
-    } else {
-        facts->kind = command == FUTEX_WAIT_BITSET ? WAIT_mutex_timed : WAIT_mutex;
-    }
-}
-
-/* glibc's pthread_rwlock_t: writers sleep at +12 for each other, everybody at +8 for the phase to
- * change, readers at +0 where writers go first; the writer's thread is at +24. */
-static __always_inline void rwlock_facts(struct wait_facts *facts, const __u32 *words, bool write,
-                                         __u32 value)
-{
-    facts->kind = write ? WAIT_rwlock_write : WAIT_rwlock_read;
-    facts->owned = true;
-    if (write && (value & 1)) {
-        facts->lock -= 12;
-        facts->owner = words[3];
-    } else if (write || value == 3) {
-        facts->lock -= 8;
-        facts->owner = words[4];
-    } else {
-        facts->owner = words[6];
-    }
-}
-
-/* glibc's pthread_cond_t: two groups' words at +40 and +44; its own lock at +32, and the words that
- * its groups are closed with at +16 and +20. */
-static __always_inline void condvar_facts(struct wait_facts *facts, bool shared)
-{
-    bool odd = facts->lock & 4;
-    facts->kind = shared ? WAIT_condvar : WAIT_condvar_internal;
-    if (shared)
-        facts->lock -= odd ? 44 : 40;
-}
-
-static __always_inline void find_facts(struct wait_facts *facts, __u32 class, bool shared,
-                                       const __u32 *words, __u32 op, __u32 value)
-{
-    switch (class) {
-    case LOCK_SITE_MUTEX:
-        /* a mutex that is waited for holds 2, or its owner */
-        if ((op & FUTEX_COMMAND) == FUTEX_WAIT && value != 2 && !(value & FUTEX_WAITERS))
-            facts->kind = WAIT_condvar_internal;
-        else
-            mutex_facts(facts, words, op, value);
-        return;
-    case LOCK_SITE_READ:
-    case LOCK_SITE_WRITE:
-        rwlock_facts(facts, words, class == LOCK_SITE_WRITE, value);
-        return;
-    case LOCK_SITE_CONDVAR:
-        condvar_facts(facts, shared);
-        return;
-    case LOCK_SITE_SEMAPHORE:
-        facts->kind = WAIT_semaphore;
-        return;
-    case LOCK_SITE_JOIN:
-        facts->kind = WAIT_join;
-        return;
-    case LOCK_SITE_BARRIER:
-        facts->kind = WAIT_barrier;
-        return;
-    case LOCK_SITE_ONCE:
-        facts->kind = WAIT_once;
-        return;
-    case LOCK_SITE_PRIVATE:
-        facts->kind = WAIT_allocator; /* or stdio's: its stack tells the loader */
-        return;
-    case LOCK_SITE_LIBC:
-        facts->kind = WAIT_libc;
-        return;
-    case LOCK_SITE_SYSCALL:
-        facts->kind = WAIT_futex;
-        return;
-    default:
-        facts->kind = WAIT_unknown;
-        count(LOCK_UNMATCHED);
-        /* a libc that we know nothing of: what it can only be */
-        if ((op & FUTEX_COMMAND) == FUTEX_LOCK_PI || (op & FUTEX_COMMAND) == FUTEX_LOCK_PI2 ||
-            ((op & FUTEX_COMMAND) == FUTEX_WAIT && (value & FUTEX_WAITERS)))
-            mutex_facts(facts, words, op, value);
-    }
-}
-
-/* Kinds at which a thread that had the lock gives it back by a wake of its own, always: so a second
- * wait without such a wake between goes on with the first. */
-static __always_inline bool wakes_when_released(__u32 kind)
-{
-    return kind == WAIT_mutex || kind == WAIT_mutex_shared || kind == WAIT_mutex_timed ||
-           kind == WAIT_allocator || kind == WAIT_libc || kind == WAIT_condvar_internal;
-}
-
-/* Kinds at which somebody has what is waited for. The others may be waited at for ever, by a thread
- * that has nothing to do: nobody is watched for their sake. */
-static __always_inline bool is_followed(__u32 kind, __u16 flags)
-{
-    return wakes_when_released(kind) || kind == WAIT_mutex_pi || kind == WAIT_rwlock_read ||
-           kind == WAIT_rwlock_write || kind == WAIT_once ||
-           (kind == WAIT_condvar && !(flags & LOCK_RECORD_IDLE));
-}
-
-/* Whether the wait is of interest; condition variables without an op mostly are not. */
-static __always_inline bool choose(const struct wait_facts *facts, __u32 pid, __u32 tid, __u64 now,
-                                   __u32 *weight, __u16 *flags)
-{
-    if (facts->kind != WAIT_condvar)
-        return true;
     struct lock_op op = {};
-    if (condvars != CONDVARS_NONE && find_op(pid, tid, now, &op))
+    if (condvars != CONDVARS_NONE && find_op(pid, tid, now, &op)) {
+        *weight = 1;
         return true;
+    }
     count(LOCK_CONDVAR_IDLE);
-    *flags |= LOCK_RECORD_IDLE;
     if (condvars == CONDVARS_ALL)
         return true;
     if (condvars == CONDVARS_SAMPLED && (bpf_get_prandom_u32() & (CONDVAR_SAMPLE - 1)) == 0) {
@@ -307,15 +171,20 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    __u64 counter = registers->ip, stack_pointer = registers->sp;
-    bool shared;
-    __u32 class = site_class(process->pid, counter, stack_pointer, &shared);
+    __u64 now = bpf_ktime_get_ns(), counter = registers->ip, stack_pointer = registers->sp;
+    __u32 weight = 0, tid = tid_of_current();
     struct wait_facts facts = {.lock = uaddr};
-    __u32 weight = 1, tid;
     __u16 flags = 0;
-    if (class == LOCK_SITE_CONDVAR && shared && condvars == CONDVARS_NONE) {
-        count(LOCK_CONDVAR_IDLE);
+    bool shared, asked = (op & FUTEX_COMMAND) == FUTEX_WAIT_BITSET && value == 0;
+    /* before anything that takes time */
+    if (asked && !choose_idle(process->pid, tid, now, &weight))
         return;
+    __u32 class = site_class(process->pid, counter, stack_pointer, &shared);
+    if (class == LOCK_SITE_CONDVAR && shared) {
+        if (!asked && !choose_idle(process->pid, tid, now, &weight))
+            return;
+        if (weight != 1)
+            flags |= LOCK_RECORD_IDLE;
     }
     __u32 words[WORDS];
     if (bpf_probe_read_user(words, sizeof(words), (void *)uaddr)) {
@@ -332,11 +201,8 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
         count(LOCK_REFUSED);
         return;
     }
-    __u64 now = bpf_ktime_get_ns();
-    tid = tid_of_current();
-    if (!choose(&facts, process->pid, tid, now, &weight, &flags))
-        return;
-    struct lock_thread *thread = thread_row(thread_key(tgid, task), process->pid, tid);
+    __u64 key = thread_key(tgid, task);
+    struct lock_thread *thread = thread_row(key, process->pid, tid);
     if (!thread)
         return;
     if (wakes_when_released(facts.kind) && thread->last_word == uaddr &&
@@ -351,7 +217,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
     thread->value = value;
     thread->owner = facts.owner;
     thread->kind = (__u16)facts.kind;
-    thread->weight = weight;
+    thread->weight = weight ? weight : 1;
     thread->wake_ns = 0;
     thread->holder_stack = 0;
     thread->settled = 0;
@@ -367,6 +233,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
         __sync_fetch_and_add(&waiters, 1);
     }
     thread->lock = facts.lock;
+    *busy_bits(key) |= BUSY_INSIDE;
 }
 
 /* What the thread waited for may be given back: which of the locks that it had is it? */
@@ -384,23 +251,29 @@ static __always_inline __u64 held_for(struct lock_thread *thread, __u64 uaddr, _
     return held;
 }
 
-static __always_inline void begin_wake(__u32 tgid, __u32 pid, __u64 uaddr)
+static __always_inline void begin_wake(const struct lock_process *process, __u32 tgid, __u64 uaddr)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
-    __u64 key = thread_key(tgid, task);
+    __u64 key = thread_key(tgid, bpf_get_current_task_btf());
+    __u8 *bits = busy_bits(key);
+    if (!(*bits & BUSY_HOLDS) && waiters <= 0)
+        return;
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
     if (!thread) {
-        if (!waiters)
+        if (waiters <= 0)
             return;
-        thread = thread_row(key, pid, tid_of_current());
+        thread = thread_row(key, process->pid, tid_of_current());
         if (!thread)
             return;
     }
     thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
+    if (!thread->had_lock[0] && !thread->had_lock[1] && !thread->had_lock[2] &&
+        !thread->had_lock[3])
+        *bits &= ~BUSY_HOLDS;
     if (thread->last_word == uaddr)
         thread->last_word = 0;
     thread->woken = 0;
     thread->wake_word = uaddr;
+    *bits |= BUSY_INSIDE;
 }
 
 static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
@@ -422,7 +295,7 @@ static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
     case FUTEX_UNLOCK_PI:
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
-        begin_wake(tgid, process->pid, uaddr);
+        begin_wake(process, tgid, uaddr);
         return;
     default:
         return;
@@ -583,16 +456,22 @@ static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
 static __always_inline void leave(long result)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    if (is_foreign(tgid) || !process_of_current(tgid))
+    if (is_foreign(tgid))
         return;
     __u64 key = thread_key(tgid, bpf_get_current_task_btf());
+    __u8 *bits = busy_bits(key);
+    if (!(*bits & BUSY_INSIDE))
+        return;
     struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
     if (!thread)
         return;
+    *bits &= ~BUSY_INSIDE;
     if (thread->lock)
         end_wait(thread, tgid, result);
     else if (thread->wake_word)
         end_wake(thread, tgid);
+    if (thread->had_lock[0])
+        *bits |= BUSY_HOLDS;
 }
 
 SEC("tp/syscalls/sys_enter_futex")

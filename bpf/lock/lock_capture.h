@@ -19,7 +19,7 @@ struct tracer;
  *
  * Waits that no futex shows (spinning) are not seen. Condition variables are no contention: those
  * at which a thread waits while it works for an op are told as `condvar`, of the others a sample as
- * `condvar_idle`, for the reader may know better by its stack.
+ * `condvar_idle`, for the reader may know better by its stack. Semaphores are sampled likewise.
  */
 struct lock_target {
     pid_t pid; /* as user space names it */
@@ -55,7 +55,8 @@ struct lock_capture_counts {
     uint64_t delivered; /* handed to the callback: acquisitions */
     uint64_t joined;    /* futex calls that went on with the acquisition before them */
     uint64_t sampled_out;  /* stand behind the weights of others */
-    uint64_t condvar_idle; /* waits at condition variables without an op, told or not */
+    uint64_t condvar_idle; /* waits at condition variables, and for semaphores, without an op: told
+                              or not */
     uint64_t refused;      /* the word had changed: the call returned at once, nobody waited */
     uint64_t unfinished;   /* waits that had not ended when the capture did; handed on as such */
 

@@ -9,6 +9,8 @@
 /* A thread's last wait. */
 struct held_wait {
     struct lock_wait wait;
+    struct watched_process *process; /* weak */
+    uint32_t owner;                  /* as the process names it; 0: the word named none */
     uint64_t wake_ns;
     uint32_t acquisition;
     bool taken; /* a row in use: of this thread, whether it holds something or not */
@@ -149,18 +151,19 @@ static uint16_t flags_of(uint16_t flags)
                       (flags & LOCK_RECORD_UNFINISHED ? LOCK_WAIT_UNFINISHED : 0));
 }
 
-/* Who the lock's word says has it; counts what it does not say. */
-static void find_owner(struct lock_joiner *waits, struct watched_process *process,
-                       const struct lock_record *record, struct lock_wait *wait, uint64_t now)
+/* Who the lock's word says has it; counts what it does not say. Not before the wait is handed on:
+ * an owner that ended after it is told to have ended only then. */
+static void find_owner(struct lock_joiner *waits, struct held_wait *held, uint64_t now)
 {
+    struct lock_wait *wait = &held->wait;
     if (!wait_kind_rows[wait->kind].owned)
         return;
-    if (record->owner)
-        wait->owner_tid = watched_process_tid(process, record->owner, record->begin_ns, now);
+    if (held->owner)
+        wait->owner_tid = watched_process_tid(held->process, held->owner, wait->begin_ns, now);
     if (wait->owner_tid)
         return;
     wait->flags |= LOCK_WAIT_OWNERLESS;
-    if (record->owner)
+    if (held->owner)
         waits->counts->owner_gone++;
     else
         waits->counts->owner_unknown++;
@@ -195,8 +198,8 @@ static void set_end(struct held_wait *held, const struct lock_record *record)
     add_meanwhile(wait, record);
 }
 
-static int hand_on(struct lock_joiner *waits, struct held_wait *held, lock_wait_callback *callback,
-                   void *context)
+static int hand_on(struct lock_joiner *waits, struct held_wait *held, uint64_t now,
+                   lock_wait_callback *callback, void *context)
 {
     struct lock_capture_counts *counts = waits->counts;
     struct lock_wait *wait = &held->wait;
@@ -206,6 +209,7 @@ static int hand_on(struct lock_joiner *waits, struct held_wait *held, lock_wait_
         counts->ended_ns[stack->end] += waited;
     else
         counts->no_stack_ns += waited;
+    find_owner(waits, held, now);
     if (wait_kind_rows[wait->kind].owned) {
         counts->releaser_unknown += wait->releaser_tid == 0;
         counts->hold_unmeasured += wait->hold_ns == 0;
@@ -234,7 +238,7 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
         set_end(held, record);
         return 0;
     }
-    int error = held->held ? hand_on(waits, held, callback, context) : 0;
+    int error = held->held ? hand_on(waits, held, now, callback, context) : 0;
     held->wait = (struct lock_wait){
         .begin_ns = record->begin_ns,
         .lock = record->lock,
@@ -248,7 +252,8 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
     };
     held->acquisition = record->acquisition;
     held->held = true;
-    find_owner(waits, process, record, &held->wait, now);
+    held->process = process;
+    held->owner = record->owner;
     set_end(held, record);
     note_lock(waits, &held->wait);
     return error;
@@ -268,7 +273,7 @@ int lock_joiner_flush(struct lock_joiner *waits, uint64_t now, uint64_t held_ns,
     for (size_t i = 0; i < waits->row_count && !error; i++) {
         struct held_wait *held = &waits->rows[i];
         if (held->held && (held->wait.end_ns + held_ns <= now || held_ns == 0))
-            error = hand_on(waits, held, callback, context);
+            error = hand_on(waits, held, now, callback, context);
     }
     return error;
 }

@@ -31,6 +31,11 @@ static __always_inline bool is_foreign(__u32 tgid)
     return only_tgid && tgid != only_tgid;
 }
 
+static __always_inline __u8 *busy_bits(__u64 key)
+{
+    return &busy[key & (BUSY_ROOM - 1)];
+}
+
 /* The watched process that the current one is; NULL: it is none. */
 static __always_inline const struct lock_process *process_of_current(__u32 tgid)
 {

@@ -64,7 +64,7 @@ def owners_that_end():
 
 
 def locks_that_vanish():
-    _, waits, got = watch("freed")
+    _, waits, got = watch("freed", "-c", "2")
     assert {wait["kind"] for wait in waits} == {"mutex", "semaphore"}, waits
     assert got.counts["address_reused"] == 1
 
