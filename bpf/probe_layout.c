@@ -20,6 +20,10 @@ int probe_detail_by_name(const char *name)
 static const char *const field_names[] = {
     "request.client",
     "request.transaction",
+    "progress.request",
+    "replica.request",
+    "shard.request",
+    "store_op.sequence",
     "message.tid",
     "message.recv_stamp",
     "message.dispatch_stamp",
@@ -54,6 +58,11 @@ static int place_fields(struct uprobe_fetch *fetch, const struct probe_layout *l
         fetch->offsets[i] = layout->offsets[field];
     }
     return 0;
+}
+
+bool probe_row_is_needless(const struct probe_row *row, const struct probe_layout *layout)
+{
+    return row->without >= 0 && layout && layout->offsets[row->without] >= 0;
 }
 
 int probe_row_site(const struct probe_row *row, const struct probe_layout *layout,

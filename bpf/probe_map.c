@@ -231,6 +231,15 @@ static int row_needs(const struct yaml_file *file, const yaml_node_t *node, void
     return row->needs < 0 ? yaml_wrong(file, node, "unknown field '%s'", name) : 0;
 }
 
+static int row_without(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    struct probe_row *row = context;
+    int error = row_needs(file, node, row);
+    row->without = row->needs;
+    row->needs = -1;
+    return error;
+}
+
 static int row_remember(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     bool remember;
@@ -313,6 +322,7 @@ static int read_row(const struct yaml_file *file, const yaml_node_t *node, void 
         {"arg1", row_arg1},
         {"kind", row_kind},
         {"needs", row_needs},
+        {"without", row_without},
         {"remember", row_remember},
         {"when", row_when},
         {"clock", row_clock},
@@ -333,6 +343,7 @@ static int read_row(const struct yaml_file *file, const yaml_node_t *node, void 
         .line = yaml_line(node),
         .point = -1,
         .needs = -1,
+        .without = -1,
         .details = 1u << DETAIL_STANDARD | 1u << DETAIL_DEEP,
     };
     int error = yaml_each_key(file, node, keys, row);

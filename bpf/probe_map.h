@@ -31,6 +31,7 @@
  *       key: rdi
  *       arg0: rcx
  *       needs: message.tid        of no use without this field, which another row has
+ *       without: message.tid      only where this field is not known: then another row tells more
  *       kind: message             of the key in arg0 of LINK and MOVE points
  *       clock: utime              arg0 of STAMP points is packed seconds and ns of the wall clock
  *       text: rdx                 address of a text that says which point it is
@@ -98,6 +99,7 @@ struct probe_row {
     bool required;
     bool utime_stamp; /* arg0 of STAMP points is a packed utime_t */
     int needs;        /* a field that must be known, though no expression has it; -1: none */
+    int without;      /* a field that makes the row needless; -1: none */
     uint8_t details;  /* bit set of (1 << enum probe_detail) at which it is probed */
     char **symbols;   /* alternatives, the best first; owned, and they are */
     size_t symbol_count;
@@ -137,6 +139,9 @@ int probe_map_find(const char *directory, const char *daemon, const char *versio
  * when it needs a field that is not known. */
 int probe_row_site(const struct probe_row *row, const struct probe_layout *layout,
                    struct uprobe_site *site);
+
+/* Whether the row is only for programs of which less is known. */
+bool probe_row_is_needless(const struct probe_row *row, const struct probe_layout *layout);
 
 /* The layout for a build-id, or NULL. */
 const struct probe_layout *probe_map_layout(const struct probe_map *map, const char *build_id);

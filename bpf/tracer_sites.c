@@ -197,9 +197,12 @@ static int choose_rows(struct tracer *tracer, struct elf_file *file, const struc
     chosen->errors = calloc(map->count, sizeof(*chosen->errors));
     if (!chosen->rows || !chosen->functions || !chosen->errors)
         return err_no_memory();
+    char build_id[ELF_BUILD_ID_SIZE];
+    elf_file_build_id(file, build_id);
+    const struct probe_layout *layout = probe_map_layout(map, build_id);
     enum probe_detail detail = tracer->options.detail ?: DETAIL_STANDARD;
     for (size_t i = 0; i < map->count; i++)
-        if (map->rows[i].details & 1u << detail)
+        if ((map->rows[i].details & 1u << detail) && !probe_row_is_needless(&map->rows[i], layout))
             chosen->rows[chosen->count++] = &map->rows[i];
     int error = reserve(tracer, chosen->count);
     return error ? error : find_functions(file, chosen);

@@ -179,7 +179,9 @@ static void test_what_a_build_changes(void **state)
                "  - {point: op.start, symbol: [f, \"g*\"], key: \"*(rdi+message.tid)\",\n"
                "     detail: [basic]}\n"
                "  - {point: reply.queued, symbol: f, arg0: rsi, kind: message, detail: deep}\n"
-               "  - {symbol: f, remember: true}\n");
+               "  - {symbol: f, remember: true}\n"
+               "  - {point: op.end, symbol: h, key: rdi, without: message.tid}\n"
+               "  - {point: op.end, symbol: h, key: rdi, without: message.source}\n");
     struct probe_map *map;
     if (probe_map_read(file, &map))
         fail_msg("%s", err_message());
@@ -201,6 +203,10 @@ static void test_what_a_build_changes(void **state)
     assert_null(probe_map_layout(map, "beef"));
     assert_int_equal(probe_row_site(row, NULL, &site), -ENOENT);
     assert_non_null(strstr(err_message(), "message.tid"));
+    assert_true(probe_row_is_needless(&map->rows[3], probe_map_layout(map, "abcd")));
+    assert_false(probe_row_is_needless(&map->rows[3], NULL));
+    assert_false(probe_row_is_needless(&map->rows[4], probe_map_layout(map, "abcd")));
+    assert_false(probe_row_is_needless(row, probe_map_layout(map, "abcd")));
     probe_map_free(map);
 }
 

@@ -67,15 +67,16 @@ def check_grown(what, healthy, sick, expected, elsewhere=(), figure="stages"):
 
 def case_messages():
     """Delays of the messenger and of dispatching, by the daemon's own options."""
+    deep = ("--detail", "deep")
     with Cluster("memstore", "log_coarse_timestamps=false") as cluster:
-        healthy = Run(cluster)
+        healthy = Run(cluster, options=deep)
 
         # it sleeps before the op is put into the queue, before the worker asks for the placement
         # group's lock, and again when it has it. How long a sleep really was is not told: on a busy
         # machine some are longer, so it is the medians that count
         cluster.set(osd_debug_inject_dispatch_delay_duration=0.02,
                     osd_debug_inject_dispatch_delay_probability=1)
-        sick = Run(cluster)
+        sick = Run(cluster, options=deep)
         cluster.set(osd_debug_inject_dispatch_delay_probability=0)
         check_grown("osd_debug_inject_dispatch_delay", healthy, sick,
                     {"osd.register": 20e6, "opqueue.wait": 20e6, "pg.lock": 20e6},
@@ -84,7 +85,7 @@ def case_messages():
         # each message is held back for a random time; the log has when, and when it went on
         cluster.set(ms_inject_delay_type="client", ms_inject_delay_max=0.04,
                     ms_inject_delay_probability=1, debug_ms="1/1")
-        sick = Run(cluster)
+        sick = Run(cluster, options=deep)
         cluster.set(ms_inject_delay_probability=0, debug_ms="0/0")
         held = tracing.wait_for("the log to tell of all messages",
                                 lambda: held_back(cluster, sick.count))
@@ -162,7 +163,7 @@ def case_filestore():
 
         # the client goes on when the journal has its write, until so many are to be applied that
         # the store's throttle holds it back
-        behind = ("apply.queue", "filestore.throttle", "journal.queue")
+        behind = ("apply.queue", "filestore.submit", "filestore.throttle", "journal.queue")
         check_slow(cluster, slow, "pwritev64", "tp_fstore_op", "filestore.apply", healthy,
                    settle=applied, elsewhere=behind)
 
