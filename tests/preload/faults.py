@@ -48,7 +48,7 @@ class Faults(unittest.TestCase):
                 with open(path, encoding="utf-8") as file:
                     total.update(json.load(file))
         print(dict(total))
-        self.assertGreater(total["waits"], 2000)
+        self.assertGreater(total["waits"], 200)
         self.assertGreater(total["stacks_on_other_stacks"], 10)
 
     def test_without_a_provider(self):
