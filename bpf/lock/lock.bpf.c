@@ -71,6 +71,9 @@ __u32 only_tgid = 0;
 #define BUSY_INSIDE 1 /* in a wait, or in a wake that matters */
 #define BUSY_HOLDS  2 /* has a lock that it waited for */
 __u8 busy[BUSY_ROOM];
+/* How many wait at words of this hash, of those that are followed: most wakes are for others. */
+#define WAITED_ROOM 4096
+__u32 waited[WAITED_ROOM];
 /* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
  */
 __u64 sample_below_ns = 0;
@@ -230,7 +233,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
     if (thread->followed) {
         if (facts.owner)
             watch(thread, (__u64)tgid << 32 | facts.owner, process->pid, now);
-        __sync_fetch_and_add(&waiters, 1);
+        count_waiter(uaddr, 1);
     }
     thread->lock = facts.lock;
     *busy_bits(key) |= BUSY_INSIDE;
@@ -255,16 +258,13 @@ static __always_inline void begin_wake(const struct lock_process *process, __u32
 {
     __u64 key = thread_key(tgid, bpf_get_current_task_btf());
     __u8 *bits = busy_bits(key);
-    if (!(*bits & BUSY_HOLDS) && waiters <= 0)
+    bool is_waited = waited[waited_at(uaddr) & (WAITED_ROOM - 1)];
+    if (!(*bits & BUSY_HOLDS) && !is_waited)
         return;
-    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
-    if (!thread) {
-        if (waiters <= 0)
-            return;
-        thread = thread_row(key, process->pid, tid_of_current());
-        if (!thread)
-            return;
-    }
+    struct lock_thread *thread = is_waited ? thread_row(key, process->pid, tid_of_current())
+                                           : bpf_map_lookup_elem(&threads, &key);
+    if (!thread)
+        return;
     thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
     if (!thread->had_lock[0] && !thread->had_lock[1] && !thread->had_lock[2] &&
         !thread->had_lock[3])
@@ -391,7 +391,7 @@ static __always_inline void end_wait(struct lock_thread *thread, __u32 tgid, lon
     __u32 weight = thread->weight;
     if (thread->followed) {
         settle(thread, now);
-        __sync_fetch_and_add(&waiters, -1);
+        count_waiter(thread->word, -1);
     }
     thread->last_word = thread->word;
     thread->last_counter = thread->counter;

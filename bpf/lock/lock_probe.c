@@ -198,6 +198,7 @@ void lock_probe_forget(struct lock_probe *probe)
     while (bpf_map_get_next_key(map, NULL, &key) == 0 && bpf_map_delete_elem(map, &key) == 0)
         ;
     __atomic_store_n(&probe->skeleton->bss->waiters, 0, __ATOMIC_RELAXED);
+    memset(probe->skeleton->bss->waited, 0, sizeof(probe->skeleton->bss->waited));
     memset(probe->skeleton->bss->busy, 0, sizeof(probe->skeleton->bss->busy));
 }
 

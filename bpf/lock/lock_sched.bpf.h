@@ -114,7 +114,7 @@ int BPF_PROG(exiting, struct task_struct *task)
         return 0;
     if (thread->lock && thread->followed) {
         settle(thread, now);
-        __sync_fetch_and_add(&waiters, -1);
+        count_waiter(thread->word, -1);
     }
     bpf_map_delete_elem(&threads, &key);
     return 0;

@@ -36,6 +36,18 @@ static __always_inline __u8 *busy_bits(__u64 key)
     return &busy[key & (BUSY_ROOM - 1)];
 }
 
+static __always_inline __u32 waited_at(__u64 word)
+{
+    return (word >> 2) * 0x9e3779b97f4a7c15ull >> 52;
+}
+
+/* One more, or one less, who waits for what somebody has. */
+static __always_inline void count_waiter(__u64 word, int change)
+{
+    __sync_fetch_and_add(&waited[waited_at(word) & (WAITED_ROOM - 1)], change);
+    __sync_fetch_and_add(&waiters, change);
+}
+
 /* The watched process that the current one is; NULL: it is none. */
 static __always_inline const struct lock_process *process_of_current(__u32 tgid)
 {
