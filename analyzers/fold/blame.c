@@ -9,8 +9,6 @@
 #define ROUNDS 12
 /* Threads that are busy for this part of the time are a ceiling. */
 #define SATURATED 0.85
-/* A server that takes more ops at once than this takes as many as come. */
-#define BATCHES 1.5
 
 const char *const blame_class_names[BLAME_CLASS_COUNT] = {
     [BLAME_LOCK] = "lock",           [BLAME_THROTTLE] = "throttle",
@@ -232,7 +230,7 @@ static void hand_on_throttle(struct ledger *ledger, int number, double time)
     int at = throttle->stage ? position(ledger->op, throttle->stage->name) : -1;
     for (size_t i = 0; i < ledger->blame->count && at >= 0; i++) {
         const struct report_queue *queue = ledger->blame->causes[i].queue;
-        if (queue && queue->busy >= SATURATED && queue->batch < BATCHES &&
+        if (queue && queue->busy >= SATURATED && !queue->batches &&
             position(ledger->op, queue->stage) > at && queue->part_count > 0 &&
             !is_itself(throttle, queue->parts[0].name)) {
             ledger->coming[i] += time;

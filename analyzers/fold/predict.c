@@ -8,8 +8,11 @@
 
 /* How sharp the corner is where two bounds meet: service times that hardly vary make it sharper
  * than the exponential ones of the textbook (which would be about 2). */
-#define CORNER  6.0
-#define BATCHES 1.5
+#define CORNER 10.0
+/* Waiting until somebody is awake takes less where more is done: so much of it is left. */
+#define AWAKE 0.5
+/* Threads that are busy for this part of the time have no time for anything else. */
+#define SATURATED 0.85
 
 static bool is_stage(const struct blame_cause *cause, const char *name)
 {
@@ -40,7 +43,9 @@ static const struct report_activity *activity_of(const struct report *report, co
 static double unhindered(const struct report *report, const struct report_stage *stage,
                          const struct blame_cause *cause)
 {
-    double time = (double)stage->total_ns / 1e9;
+    /* what was beside a peer's answer is what the op waits for without it */
+    uint64_t beside = cause->class == BLAME_NETWORK ? stage->beside_ns : 0;
+    double time = (double)(stage->total_ns + beside) / 1e9;
     const struct report_activity *activity = activity_of(report, stage->name);
     if (is_stage(cause, stage->name) || strcmp(stage->kind, "wait") == 0 ||
         strcmp(stage->kind, "lock") == 0 || strcmp(stage->kind, "throttle") == 0)
@@ -50,25 +55,58 @@ static double unhindered(const struct report *report, const struct report_stage 
     return time;
 }
 
-/* Half a batch is waited for on average before one's own begins. */
-static double batch_wait(const struct report *report, const struct blame_cause *cause)
+/* What an op waits at queues all the same: until a free thread is awake, and for the rest of the
+ * batch before its own. */
+static double queue_wait(const struct report *report, const struct blame_cause *cause)
 {
     double wait = 0;
     for (size_t i = 0; i < report->queue_count; i++) {
         const struct report_queue *queue = &report->queues[i];
-        if (queue->batch < BATCHES)
+        if (is_stage(cause, queue->stage) || queue->ops == 0)
             continue;
+        double awake = queue->idle_share * (double)queue->wait_total_ns / (double)queue->ops / 1e9;
         double left = 1 - vanishing(cause, queue->parts, queue->part_count);
-        wait += 0.5 * queue->service_ns * queue->batch * left / 1e9 * queue->busy;
+        double batch = queue->batches ? 0.5 * queue->service_ns * queue->batch * left / 1e9 : 0;
+        wait += fmax(awake, batch);
     }
     return wait;
+}
+
+/* How long an op is outside of the daemon before the next one comes in its place. Where the thread
+ * that reads requests has no time for it because of the cause, that is not known. */
+static double outside(const struct report *report, const struct blame_cause *cause,
+                      double under_way)
+{
+    for (size_t i = 0; i < report->queue_count; i++) {
+        const struct report_queue *queue = &report->queues[i];
+        bool reads = false;
+        for (size_t j = 0; j < queue->part_count; j++)
+            reads |= strcmp(queue->parts[j].name, report->ops[0].stages[0].name) == 0;
+        if (reads && queue->busiest >= SATURATED &&
+            vanishing(cause, queue->parts, queue->part_count) > 0.5)
+            return 0;
+    }
+    return fmax(0, AWAKE * (under_way - report->load.in_flight) / report->load.rate);
+}
+
+/* Where the cause keeps requests from being read, nobody knows how many there are. */
+static bool waits_unseen(const struct report *report, const struct blame_cause *cause)
+{
+    for (size_t i = 0; i < report->op_count; i++) {
+        const struct report_op *op = &report->ops[i];
+        for (size_t j = 0; j < op->stage_count && strcmp(op->stages[j].kind, "wait") != 0; j++)
+            if (cause->stage && strcmp(cause->stage->name, op->stages[j].name) == 0)
+                return true;
+    }
+    return false;
 }
 
 struct prediction predict_without(const struct report *report, const struct blame_cause *cause)
 {
     struct prediction prediction = {0};
     double rate = report->load.rate, ops = 0, time = 0, inverse = 0, smallest = INFINITY;
-    if (!report->load.known || rate <= 0 || report->load.in_flight <= 0)
+    if (waits_unseen(report, cause) || !report->load.known || rate <= 0 ||
+        report->load.in_flight <= 0 || report->op_count == 0 || report->ops[0].stage_count == 0)
         return prediction;
     for (size_t i = 0; i < report->op_count; i++) {
         const struct report_op *op = &report->ops[i];
@@ -78,8 +116,7 @@ struct prediction predict_without(const struct report *report, const struct blam
             time += unhindered(report, &op->stages[j], cause);
     }
     double under_way = fmax(report->load.peak, report->load.in_flight);
-    double outside = fmax(0, (under_way - report->load.in_flight) / rate);
-    double each = time / ops + outside + batch_wait(report, cause);
+    double each = time / ops + outside(report, cause, under_way) + queue_wait(report, cause);
     if (each > 0)
         inverse += pow(each / under_way, CORNER);
     for (size_t i = 0; i < report->queue_count + report->lock_count; i++) {
@@ -87,7 +124,7 @@ struct prediction predict_without(const struct report *report, const struct blam
         const struct report_queue *queue = is_queue ? &report->queues[i] : NULL;
         const struct report_lock *lock = is_queue ? NULL : &report->locks[i - report->queue_count];
         double busy = is_queue ? queue->busiest : lock->busy;
-        if (is_queue && queue->batch >= BATCHES)
+        if (is_queue && queue->batches) /* no ceiling */
             continue;
         if (lock && (lock == cause->lock || strcmp(lock->class, "lock") != 0))
             continue;

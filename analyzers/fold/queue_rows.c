@@ -8,6 +8,9 @@
 #include "contention.h"
 #include "err.h"
 
+/* Threads that are seen to take several ops at once take as many as come. */
+#define BATCHES 1.01
+
 /* A thread of the pool behind a queue. */
 struct server {
     const struct flow_thread *thread; /* weak */
@@ -117,6 +120,7 @@ static void add_figures(struct pool *pool, double seconds)
     row->busiest = (double)busiest_ns / 1e9 / seconds;
     row->service_ns = taken ? (double)busy_ns / (double)taken : 0;
     row->batch = visits ? (double)taken / (double)visits : 0;
+    row->batches = row->batches || row->batch > BATCHES;
     row->idle_share = idle_share(pool->queue, row, seconds);
     row->ceiling_ops_per_s = row->busiest > 0 ? pool->report->load.rate / row->busiest : 0;
     report_sort_parts(row->parts, row->part_count);
@@ -134,6 +138,7 @@ static int fill_queue(struct pool *pool, double seconds)
     int rc = report_add_queue(pool->report, stage->name, &pool->row);
     if (rc < 0)
         return rc;
+    pool->row->batches = stage->batches;
     pool->count = 0;
     flows_steps(&pool->contention->flows, find_server, pool);
     flows_steps(&pool->contention->flows, add_to_server, pool);

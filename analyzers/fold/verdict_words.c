@@ -169,10 +169,11 @@ static void add_evidence(const struct report *report, const struct report_op *op
     const struct report_lock *lock = cause->lock;
     if (lock)
         snprintf(words->sentences[count++], size,
-                 "%s: %" PRIu64 " waits of %s on average, by %zu threads; busy %.1f %% to %.1f %% "
-                 "of the time (95 %% confidence)",
+                 "%s: %" PRIu64
+                 " waits of %s on average; busy %.1f %% to %.1f %% of the time (95 %% "
+                 "confidence)",
                  lock->name, lock->waits, duration(lock->wait.mean, low, sizeof(low)),
-                 lock->thread_count, 100 * lock->busy_low, 100 * lock->busy_high);
+                 100 * lock->busy_low, 100 * lock->busy_high);
     if (op->latency.p99)
         snprintf(words->sentences[count++], size, "these ops take %s at p50, %s at p99",
                  duration((double)op->latency.p50, low, sizeof(low)),

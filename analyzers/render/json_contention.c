@@ -109,6 +109,7 @@ const struct field queue_fields[] = {
     {.key = "busiest", FIELD_REAL, offsetof(struct report_queue, busiest)},
     {.key = "service_ns", FIELD_ROUNDED, offsetof(struct report_queue, service_ns)},
     {.key = "batch", FIELD_REAL, offsetof(struct report_queue, batch)},
+    {.key = "batches", FIELD_BOOL, offsetof(struct report_queue, batches)},
     {.key = "idle_share", FIELD_REAL, offsetof(struct report_queue, idle_share)},
     {.key = "ceiling_ops_per_s", FIELD_ROUNDED, offsetof(struct report_queue, ceiling_ops_per_s)},
     {.key = "parts",

@@ -9,6 +9,7 @@
 
 const struct renderer renderers[] = {
     {"text", "for people: a table that fits 100 columns", render_text},
+    {"locks", "for people: every lock that was waited for, at length", render_locks},
     {"json", "for programs: schema optrail.report/1", render_json},
     {0},
 };

@@ -8,6 +8,7 @@
 
 /* The renderers, as in struct renderer; one file each. */
 int render_text(const struct report *report, const struct render_options *options, FILE *out);
+int render_locks(const struct report *report, const struct render_options *options, FILE *out);
 int render_json(const struct report *report, const struct render_options *options, FILE *out);
 
 #endif

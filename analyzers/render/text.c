@@ -122,7 +122,7 @@ static void source_figures(const struct report *report, char *text, size_t size)
                  unit_count(open, number, sizeof(number)), open == 1 ? "" : "s");
 }
 
-static void source_line(const struct report *report, int width, FILE *out)
+void text_source(const struct report *report, int width, FILE *out)
 {
     char name[TEXT_NAME], figures[512], line[1024];
 
@@ -168,7 +168,7 @@ static void sources(const struct report *report, FILE *out)
     }
 }
 
-static void verdicts(const struct report *report, int width, FILE *out)
+void text_verdicts(const struct report *report, int width, FILE *out)
 {
     for (size_t i = 0; i < report->verdict_count; i++) {
         const struct report_verdict *verdict = &report->verdicts[i];
@@ -255,6 +255,13 @@ static const struct {
     {"keys_without_room", "with keys that found no room in the kernel"},
     {"threads_without_room", "of threads that found no room in the kernel"},
     {"exemplars_without_room", "of slow ops that found no room on their way up"},
+    {"lock_events_unpaired", "of locks given back that were not seen to be got"},
+    {"locks_without_room", "of locks that found no room"},
+    {"lock_threads_without_room", "of threads that found no room among those at locks"},
+    {"lock_waits_without_stack", "waits for locks without a call stack"},
+    {"stacks_without_room", "call stacks that found no room"},
+    {"nested_locks_not_followed", "of locks taken with too many others held"},
+    {"thread_steps_without_room", "of threads that do too many different things"},
     {"probe_hits", NULL}, /* a cost */
     {"at_pauses", NULL},  /* no loss; a note says more */
     {"begun_before", NULL},
@@ -306,7 +313,7 @@ static void list_unmatched(char *list, size_t size, const struct report *report)
 }
 
 /* What could not be used, and the notes: the report ends with them. */
-static void losses(const struct report *report, int width, FILE *out)
+void text_losses(const struct report *report, int width, FILE *out)
 {
     char list[1024], line[1200], number[24];
     struct report_count lost = {(char *)"lost by the tracer", report->counts.lost_events};
@@ -343,15 +350,17 @@ static void losses(const struct report *report, int width, FILE *out)
 
 static void text_report(const struct report *report, int width, FILE *out)
 {
-    source_line(report, width, out);
+    text_source(report, width, out);
     sources(report, out);
-    verdicts(report, width, out);
+    text_verdicts(report, width, out);
     for (size_t i = 0; i < report->op_count; i++)
         text_op(out, report, &report->ops[i], width);
+    text_locks(out, report);
+    text_queues(out, report);
     text_exemplars(out, report, width);
     clients(report, out);
     peers(report, out);
-    losses(report, width, out);
+    text_losses(report, width, out);
 }
 
 int render_text(const struct report *report, const struct render_options *options, FILE *out)

@@ -30,6 +30,15 @@ size_t text_columns(const char *text);
 /* The heading of an op type and the table of its stages. */
 void text_op(FILE *out, const struct report *report, const struct report_op *op, int width);
 
+/* The line about the daemon and the data, the verdicts, and at the end what was lost. */
+void text_source(const struct report *report, int width, FILE *out);
+void text_verdicts(const struct report *report, int width, FILE *out);
+void text_losses(const struct report *report, int width, FILE *out);
+
+/* The locks that were waited for most, and the queues. */
+void text_locks(FILE *out, const struct report *report);
+void text_queues(FILE *out, const struct report *report);
+
 /* The slowest ops. */
 void text_exemplars(FILE *out, const struct report *report, int width);
 

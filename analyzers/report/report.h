@@ -167,6 +167,7 @@ struct report_queue {
     double busiest;    /* of the busiest one */
     double service_ns; /* a thread's time an op */
     double batch;      /* ops that are taken at once */
+    bool batches;      /* all that are there are taken at once */
     double idle_share; /* of the waiting: the thread that took the op was free */
     double ceiling_ops_per_s;
     size_t part_count;

@@ -41,8 +41,9 @@ def run(trace):
 
 def check(both):
     """The two reports are the same, and are of something."""
+    # not the verdicts: what stands behind a queue is seen in the events only
     kernel, user = both["kernel"], both["user"]
-    lines = [line for key in ("counts", "peers", "ops", "clients", "exemplars", "verdict")
+    lines = [line for key in ("counts", "peers", "ops", "clients", "exemplars")
              for line in different(kernel[key], user[key], key)]
     assert not lines, "\n".join(lines[:20])
     assert kernel["counts"]["ops"] > 0 and kernel["ops"] and kernel["exemplars"], kernel["counts"]

@@ -81,7 +81,7 @@ class CommandLine(unittest.TestCase):
 
     def test_a_format_that_is_not_there(self):
         self.assert_wrong_use(run("points", "--format", "xml"), "'xml'", "text or json")
-        self.assertIn("text, json", run("report", "--format", "xml", "t").stderr)
+        self.assertIn("text, locks, json", run("report", "--format", "xml", "t").stderr)
 
     def test_a_full_disk_behind_standard_output(self):
         for words in (["--help"], ["points"], ["points", "--format", "json"], ["paths"],

@@ -329,12 +329,25 @@ static void shares_and_tails(void **state)
 
     assert_int_equal(fold_verdict.fill(NULL, report), 0);
     assert_int_equal(report->verdict_count, 1);
-    assert_string_equal(report->verdicts[0].cause, "stage:opqueue.wait");
+    assert_string_equal(report->verdicts[0].cause, "none");
     assert_string_equal(report->verdicts[0].text,
-                        "write: 55 % of the time goes to opqueue.wait: waits for a worker. It is "
-                        "the largest part of 99 % of these ops, but 5 % of the time of the "
-                        "slowest 1 %, which is in pg.lock for 91 %.");
+                        "write: nothing stands out: 1.10 µs an op; the largest part, "
+                        "opqueue.wait, has 55 % of the time.");
+    report_free(report);
+
+    /* the same a million times slower is worth a word; what the slowest ops wait for, too */
+    assert_int_equal(report_new(&report), 0);
+    assert_int_equal(fold_stages.fill(fold, report), 0);
+    for (size_t i = 0; i < report->ops[0].stage_count; i++)
+        report->ops[0].stages[i].total_ns *= 1000000;
+    assert_int_equal(fold_verdict.fill(NULL, report), 0);
+    assert_int_equal(report->verdict_count, 2);
+    assert_string_equal(report->verdicts[0].cause, "queue:opqueue.wait");
+    assert_string_equal(report->verdicts[0].text,
+                        "write: 55 % of the time goes to opqueue.wait: waits for a worker. The "
+                        "slowest 1 % are in pg.lock for 91 % of their time.");
     assert_string_equal(report->verdicts[0].knobs[0], "shards");
+    assert_string_equal(report->verdicts[1].cause, "work:osd.prepare");
     report_free(report);
     fold_stages.free(fold);
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "escape.h"
+#include "text_out.h"
+#include "units.h"
+
+/* Locks that are shown in a report; `optrail locks` shows all. */
+#define SHOWN_LOCKS 5
+/* A lock with less than this part of what is waited for the first one is not shown there. */
+#define SMALL      0.01
+#define NAME_WIDTH 34
+
+/* A name, escaped and cut at its end to fit. */
+static void print_name(FILE *out, const char *name, size_t width)
+{
+    char escaped[TEXT_NAME];
+    size_t columns = 0;
+
+    escape_for_terminal(name, escaped, sizeof(escaped) - 4);
+    for (char *at = escaped; *at; at++) {
+        if ((*at & 0xc0) == 0x80)
+            continue;
+        if (columns++ == width - 1 && text_columns(at) > 1) {
+            strcpy(at, "…");
+            break;
+        }
+    }
+    text_cell(out, escaped, text_columns(escaped), width, 0);
+}
+
+static void print_duration(FILE *out, uint64_t ns, size_t width)
+{
+    char number[24];
+
+    unit_duration(ns, number, sizeof(number));
+    text_cell(out, number, text_columns(number), width, 1);
+}
+
+static void print_percent(FILE *out, double share, int width)
+{
+    fprintf(out, "%*.0f %%", width - 2, 100 * share);
+}
+
+/* "filestore.lfn_open 98 %", or "waiting for pg.lock 75 %" as "pg.lock! 75 %": what has most. */
+static void print_most(FILE *out, const struct report_part *parts, size_t count)
+{
+    char escaped[TEXT_NAME];
+
+    if (count == 0 || parts[0].share <= 0)
+        return;
+    bool lock = strncmp(parts[0].name, "lock:", 5) == 0;
+    escape_for_terminal(parts[0].name + (lock ? 5 : 0), escaped, sizeof(escaped));
+    fprintf(out, "   %s%.22s %.0f %%", lock ? "wait: " : "", escaped, 100 * parts[0].share);
+}
+
+static void lock_line(FILE *out, const struct report_lock *lock)
+{
+    char number[24];
+
+    fputs("  ", out);
+    print_name(out, lock->name, 22);
+    fprintf(out, "%8s", unit_count(lock->waits, number, sizeof(number)));
+    print_duration(out, lock->wait_total_ns, 9);
+    print_duration(out, lock->wait.p50, 9);
+    print_duration(out, lock->wait.p99, 9);
+    if (lock->hold.count)
+        print_duration(out, (uint64_t)lock->hold.mean, 9);
+    else
+        fprintf(out, "%9s", "?");
+    if (lock->busy > 0)
+        print_percent(out, lock->busy, 7);
+    else
+        fprintf(out, "%7s", "?");
+    print_most(out, lock->holders, lock->holder_count);
+    fputc('\n', out);
+}
+
+static bool is_shown(const struct report *report, size_t number)
+{
+    double time = 0;
+
+    for (size_t i = 0; i < report->op_count; i++)
+        time += (double)report->ops[i].total_ns;
+    return number < SHOWN_LOCKS && (double)report->locks[number].wait_total_ns >= SMALL * time;
+}
+
+static void lock_heading(FILE *out)
+{
+    fprintf(out, "\n%-24s%8s%9s%9s%9s%9s%7s   %s\n", "locks", "waits", "waited", "p50", "p99",
+            "held", "busy", "under it");
+}
+
+void text_locks(FILE *out, const struct report *report)
+{
+    char number[24];
+    size_t shown = 0;
+
+    if (!report->load.locks_known)
+        return;
+    if (report->lock_count == 0 || !is_shown(report, 0)) {
+        fprintf(out, "\nlocks: nothing contended");
+        if (report->load.acquisitions)
+            fprintf(out, " (%s acquisitions of %" PRIu64 " lock%s)",
+                    unit_count(report->load.acquisitions, number, sizeof(number)),
+                    report->load.locks, report->load.locks == 1 ? "" : "s");
+        fputc('\n', out);
+        return;
+    }
+    lock_heading(out);
+    for (; shown < report->lock_count && is_shown(report, shown); shown++)
+        lock_line(out, &report->locks[shown]);
+    if (shown < report->lock_count)
+        fprintf(out, "  and %zu that %s waited for less\n", report->lock_count - shown,
+                report->lock_count - shown == 1 ? "was" : "were");
+}
+
+void text_queues(FILE *out, const struct report *report)
+{
+    char number[24];
+
+    if (report->queue_count == 0)
+        return;
+    fprintf(out, "\n%-24s%9s%10s%9s%8s%9s%8s   %s\n", "queues", "ops/s", "waiting", "threads",
+            "busy", "busiest", "an op", "busy with");
+    for (size_t i = 0; i < report->queue_count; i++) {
+        const struct report_queue *queue = &report->queues[i];
+        if (queue->servers == 0) /* who takes from it was not seen */
+            continue;
+        fputs("  ", out);
+        print_name(out, queue->stage, 22);
+        fprintf(out, "%9s", unit_rate(queue->rate, number, sizeof(number)));
+        print_duration(out, queue->ops ? queue->wait_total_ns / queue->ops : 0, 10);
+        fprintf(out, "%9" PRIu64, queue->servers);
+        print_percent(out, queue->busy, 8);
+        print_percent(out, queue->busiest, 9);
+        print_duration(out, (uint64_t)queue->service_ns, 8);
+        print_most(out, queue->parts, queue->part_count);
+        fputc('\n', out);
+    }
+}
