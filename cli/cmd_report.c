@@ -10,6 +10,7 @@
 #include "err.h"
 #include "interrupt.h"
 #include "report_output.h"
+#include "report_traces.h"
 #include "supervise.h"
 #include "target_options.h"
 
@@ -114,14 +115,16 @@ static int analyse(char **traces, int count, struct analysis *analysis,
 
 struct arguments {
     int count;
-    char **traces; /* weak */
+    char **traces;                      /* weak */
+    const char *path;                   /* weak */
+    const struct report_output *output; /* weak */
 };
 
 static int work(void *context, struct supervision *supervision)
 {
     const struct arguments *arguments = context;
     struct analysis_options analysis_options = {
-        .path = path,
+        .path = arguments->path,
         .progress = supervision->terminal ? show_progress : NULL,
         .progress_context = supervision->terminal,
     };
@@ -129,7 +132,7 @@ static int work(void *context, struct supervision *supervision)
     struct report *report = NULL;
     char damage[1024], path_file[PATH_MAX];
 
-    if (!path)
+    if (!arguments->path)
         analysis_options.path = recorded_path(arguments->traces, arguments->count, supervision,
                                               path_file, sizeof(path_file));
     int result = analysis_new(&analysis_options, &analysis);
@@ -137,7 +140,7 @@ static int work(void *context, struct supervision *supervision)
         result = analyse(arguments->traces, arguments->count, analysis, supervision, &report);
     if (report) {
         snprintf(damage, sizeof(damage), "%s", err_message());
-        int written = report_output_write(&output, report);
+        int written = report_output_write(arguments->output, report);
         if (written < 0)
             result = written;
         else if (result < 0)
@@ -148,18 +151,22 @@ static int work(void *context, struct supervision *supervision)
     return result;
 }
 
-static int run(int argc, char **argv)
+int report_traces(int count, char **traces, const char *path_file,
+                  const struct report_output *report_output)
 {
-    struct arguments arguments = {argc, argv};
-    int result = report_output_check(&output);
-
-    if (result < 0)
-        return result;
+    struct arguments arguments = {count, traces, path_file, report_output};
     const struct supervisor_options supervisor_options = {
-        .data_name = argc == 1 ? argv[0] : "one of the traces"};
-    result = supervise(work, &arguments, &supervisor_options);
+        .data_name = count == 1 ? traces[0] : "one of the traces"};
+    int result = supervise(work, &arguments, &supervisor_options);
     /* wrong use was ruled out before: from here on it is the data */
     return result == -EINVAL ? -EBADMSG : result;
+}
+
+static int run(int argc, char **argv)
+{
+    int result = report_output_check(&output);
+
+    return result < 0 ? result : report_traces(argc, argv, path, &output);
 }
 
 const struct command command_report = {

@@ -18,7 +18,7 @@ struct report_output {
      .type = OPTION_STRING,                                                                        \
      .argument = "NAME",                                                                           \
      .value = &(output).format,                                                                    \
-     .text = "the form of the report: text or json (without it: text)"},                           \
+     .text = "the form of the report: text, locks or json (without it: text)"},                    \
         {.name = "output",                                                                         \
          .letter = 'o',                                                                            \
          .type = OPTION_STRING,                                                                    \

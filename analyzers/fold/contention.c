@@ -76,12 +76,20 @@ static int add_trail(void *state, const struct trail *trail)
     return 0;
 }
 
-uint64_t contention_window_ns(const struct contention *contention)
+struct contention_window contention_window(const struct contention *contention)
 {
     const struct flows *flows = &contention->flows;
     if (flows->end_ns > flows->begin_ns)
-        return flows->end_ns - flows->begin_ns;
-    return 0;
+        return (struct contention_window){flows->begin_ns, flows->end_ns};
+    uint64_t begin = lock_table_begin_ns(contention->locks);
+    uint64_t end = lock_table_end_ns(contention->locks);
+    return (struct contention_window){begin, end > begin ? end : begin};
+}
+
+uint64_t contention_window_ns(const struct contention *contention)
+{
+    struct contention_window window = contention_window(contention);
+    return window.end_ns - window.begin_ns;
 }
 
 static void fill_load(const struct contention *contention, struct report *report)
@@ -90,7 +98,7 @@ static void fill_load(const struct contention *contention, struct report *report
     for (size_t i = 0; i < report->op_count; i++)
         total += (double)report->ops[i].total_ns;
     report->load.seconds = seconds;
-    report->load.known = seconds > 0;
+    report->load.known = contention->flows.end_ns > contention->flows.begin_ns;
     report->load.locks_known = lock_table_counts(contention->locks).events > 0;
     if (seconds <= 0)
         return;

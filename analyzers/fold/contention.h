@@ -20,7 +20,13 @@ int contention_fill_locks(const struct contention *contention, const struct stag
 int contention_fill_queues(const struct contention *contention, const struct stage_labels *labels,
                            struct report *report);
 
-/* How long ops were seen, ns; 0: never. */
+/* From when to when ops were seen; where there are none, waits. */
+struct contention_window {
+    uint64_t begin_ns, end_ns;
+};
+struct contention_window contention_window(const struct contention *contention);
+
+/* Its length; 0: nothing was seen. */
 uint64_t contention_window_ns(const struct contention *contention);
 
 #endif

@@ -59,11 +59,11 @@ static void fill_busy(const struct contention *contention, const struct lock_ins
 {
     double slice = (double)lock_table_slice_ns(contention->locks), sum = 0, squares = 0;
     uint64_t begin = lock_table_begin_ns(contention->locks);
-    const struct flows *flows = &contention->flows;
+    struct contention_window window = contention_window(contention);
     int count = 0;
     for (int i = 0; i < LOCK_SLICES; i++) {
         double from = (double)begin + i * slice;
-        if (from < (double)flows->begin_ns || from + slice > (double)flows->end_ns)
+        if (from < (double)window.begin_ns || from + slice > (double)window.end_ns)
             continue;
         double part = (double)instance->slices[i] / slice;
         sum += part;

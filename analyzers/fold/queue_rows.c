@@ -183,7 +183,7 @@ int contention_fill_queues(const struct contention *contention, const struct sta
                            struct report *report)
 {
     double seconds = (double)contention_window_ns(contention) / 1e9;
-    if (seconds <= 0)
+    if (seconds <= 0 || !report->load.known)
         return 0;
     struct pool pool = {.contention = contention, .labels = labels, .report = report};
     pool.servers = calloc(FLOW_THREADS, sizeof(*pool.servers));

@@ -214,7 +214,7 @@ static size_t describe_gain(const struct report *report, const struct prediction
                             char *text, size_t size)
 {
     char now[32], then[32];
-    if (prediction->ops_per_s < 1.1 * report->load.rate)
+    if (prediction->ops_per_s <= 0 || prediction->ops_per_s < 1.1 * report->load.rate)
         return 0;
     return (size_t)snprintf(text, size,
                             " Without it the same load would do about %s op/s in place "

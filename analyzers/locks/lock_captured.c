@@ -28,7 +28,10 @@ static int find_group(struct lock_table *table, const struct lock_wait *wait, co
     else if (!frames || !lock_site_name(wait->kind, frames, name, sizeof(name)))
         snprintf(name, sizeof(name), "%s at %#llx", wait_kind_rows[wait->kind].name,
                  (unsigned long long)wait->lock);
-    return lock_groups_find(&table->groups, name, wait->kind);
+    int group = lock_groups_find(&table->groups, name, wait->kind);
+    if (group >= 0 && !rule && lock_table_is_unnamed(table, wait->pid, wait->lock))
+        lock_table_name(table, wait->pid, wait->lock, 0, (uint16_t)group);
+    return group;
 }
 
 static void add_meanwhile(struct lock_meanwhile *meanwhile, const struct lock_wait *wait)
@@ -101,11 +104,16 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
         return 0;
     if (table->begin_ns == 0)
         table->begin_ns = wait.begin_ns;
+    table->end_ns = wait.end_ns;
     int number = find_group(table, &wait, frames);
     if (number < 0)
         return number;
     struct lock_group *group = table->groups.rows[number];
     uint64_t ns = wait.end_ns - wait.begin_ns;
+    add_meanwhile(&group->meanwhile, &wait);
+    int rc = frames ? lock_group_site(group, frames, wait.weight, wait.weight * ns) : 0;
+    if (rc < 0 || group->acquisitions > 0)
+        return rc; /* the daemon tells of this lock itself: the wait is counted there */
     if (group->kind == WAIT_unknown)
         group->kind = wait.kind;
     group->waits += wait.weight;
@@ -114,7 +122,6 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
     add_histograms(group, &wait, ns);
     add_threads(group, &wait, ns);
     add_instance(table, (uint16_t)number, &wait, ns);
-    add_meanwhile(&group->meanwhile, &wait);
     if (wait.point == LOCK_WAIT_NO_POINT)
         wait.point = lock_table_point(table, wait.pid, wait.tid);
     struct lock_place place = {.from = wait.point,
@@ -122,15 +129,13 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
                                .lock = LOCK_NO_GROUP,
                                .count = wait.weight,
                                .ns = wait.weight * ns};
-    int rc = lock_places_add(&group->waiters, place);
+    rc = lock_places_add(&group->waiters, place);
     uint32_t owner = wait.owner_tid ? wait.owner_tid : wait.releaser_tid;
     if (wait.holder_point == LOCK_WAIT_NO_POINT && owner)
         wait.holder_point = lock_table_point(table, wait.pid, owner);
     place.from = wait.holder_point;
     if (rc == 0)
         rc = lock_places_add(&group->holders, place);
-    if (rc == 0 && frames)
-        rc = lock_group_site(group, frames, wait.weight, place.ns);
     if (rc == 0 && table->listener.waited)
         rc = table->listener.waited(table->listener.context, wait.pid, wait.tid, (uint16_t)number,
                                     place.ns);

@@ -99,9 +99,10 @@ const char *lock_rules_member(const char *name)
 static bool is_of_the_lock(const char *frame)
 {
     static const char *const parts[] = {
-        "lll_lock",      "pthread_",  "futex",      "libc.so",     "libpthread", "std::mutex",
-        "std::unique_",  "std::lock", "std::share", "std::condit", "__gthread",  "ceph::mutex",
-        "std::__shared", "sem_wait",  "syscall",    "libstdc++",   "[vdso]"};
+        "lll_lock",   "pthread_",     "futex",         "libc.so",        "libpthread",
+        "std::mutex", "std::unique_", "std::lock",     "std::share",     "std::condit",
+        "__gthread",  "ceph::mutex",  "std::__shared", "take_when_free", "lock_take",
+        "lock_wait",  "sem_wait",     "syscall",       "libstdc++",      "[vdso]"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (frame_has(frame, parts[i], strlen(parts[i])))
             return true;

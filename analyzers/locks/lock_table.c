@@ -103,25 +103,48 @@ const struct lock_named *lock_table_named(const struct lock_table *table, uint32
     return row && row->pid ? row : NULL;
 }
 
-static int take_name(struct lock_table *table, const struct optrail_event *event)
+int lock_table_name(struct lock_table *table, uint32_t pid, uint64_t address, uint64_t instance,
+                    uint16_t group)
 {
-    char name[128];
-    snprintf(name, sizeof(name), "%s", (const char *)(uintptr_t)event->arg0);
-    if (!*name)
-        return 0;
     if (!table->names && !(table->names = calloc(LOCK_TABLE_NAMES, sizeof(*table->names))))
         return err_no_memory();
-    int group = lock_groups_find(&table->groups, name, WAIT_unknown);
-    if (group < 0)
-        return group;
-    struct lock_named *row = named_row(table, event->pid, event->key);
+    struct lock_named *row = named_row(table, pid, address);
     if (!row->pid && table->name_count >= LOCK_TABLE_NAMES / 4 * 3) {
         table->counts.no_instance++;
         return 0;
     }
     table->name_count += !row->pid;
-    *row = (struct lock_named){event->key, event->arg1, event->pid, (uint16_t)group, 0};
+    *row = (struct lock_named){address, instance, pid, group, 0};
     return 0;
+}
+
+static int take_name(struct lock_table *table, const struct optrail_event *event)
+{
+    char name[128];
+    if (!event->arg0)
+        return 0; /* the text was not to be had */
+    snprintf(name, sizeof(name), "%s", (const char *)(uintptr_t)event->arg0);
+    int group = *name ? lock_groups_find(&table->groups, name, WAIT_unknown) : 0;
+    if (group < 0 || !*name)
+        return group;
+    return lock_table_name(table, event->pid, event->key, event->arg1, (uint16_t)group);
+}
+
+bool lock_table_is_unnamed(const struct lock_table *table, uint32_t pid, uint64_t address)
+{
+    size_t group = 0;
+    while (group < table->groups.count &&
+           strcmp(table->groups.rows[group]->name, LOCK_UNNAMED) != 0)
+        group++;
+    if (group == table->groups.count || !table->instances)
+        return false;
+    for (size_t i = hash(address, (uint64_t)pid << 16 | group);; i++) {
+        const struct lock_instance *entry = &table->instances[i % LOCK_INSTANCES];
+        if (entry->pid == 0)
+            return false;
+        if (entry->pid == pid && entry->id == address && entry->group == group)
+            return true;
+    }
 }
 
 /* Makes the slices twice as long until `time_ns` lies in one of them. */
@@ -169,6 +192,8 @@ uint16_t lock_table_point(const struct lock_table *table, uint32_t pid, uint32_t
 
 static int take_stack(struct lock_table *table, const struct optrail_event *event)
 {
+    if (!event->arg0)
+        return 0;
     int rc = stack_table_define(&table->stacks, event->pid, (uint32_t)event->key,
                                 (const char *)(uintptr_t)event->arg0);
     table->counts.stacks++;
@@ -228,4 +253,9 @@ void lock_table_instances(const struct lock_table *table,
     for (size_t i = 0; table->instances && i < LOCK_INSTANCES; i++)
         if (table->instances[i].pid)
             each(context, &table->instances[i]);
+}
+
+uint64_t lock_table_end_ns(const struct lock_table *table)
+{
+    return table->end_ns;
 }

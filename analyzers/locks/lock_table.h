@@ -91,8 +91,9 @@ struct lock_counts lock_table_counts(const struct lock_table *table);
 void lock_table_instances(const struct lock_table *table,
                           void (*each)(void *context, const struct lock_instance *instance),
                           void *context);
-/* Length of a slice, ns, and when the first one began. */
+/* Length of a slice, ns; when the first one began; when something was told of a lock last. */
 uint64_t lock_table_slice_ns(const struct lock_table *table);
 uint64_t lock_table_begin_ns(const struct lock_table *table);
+uint64_t lock_table_end_ns(const struct lock_table *table);
 
 #endif

@@ -9,6 +9,7 @@
 
 #define LOCK_TABLE_THREADS 8192 /* a power of two */
 #define LOCK_TABLE_NAMES   32768
+#define LOCK_UNNAMED       "unnamed"
 #define LOCK_HELD          8 /* locks that a thread holds at once and are followed */
 
 /* What a thread is doing with locks. */
@@ -49,7 +50,7 @@ struct lock_table {
     size_t name_count;
     struct stack_table stacks;
     struct lock_counts counts;
-    uint64_t begin_ns, slice_ns;
+    uint64_t begin_ns, end_ns, slice_ns;
 };
 
 /* The lock object, made if it is new; NULL when there is no room (counted). */
@@ -62,6 +63,13 @@ struct lock_actor *lock_table_actor(struct lock_table *table, uint32_t pid, uint
 /* The name given to the address; NULL: none. */
 const struct lock_named *lock_table_named(const struct lock_table *table, uint32_t pid,
                                           uint64_t address);
+
+/* Gives the address a name. -ENOMEM with the message. */
+int lock_table_name(struct lock_table *table, uint32_t pid, uint64_t address, uint64_t instance,
+                    uint16_t group);
+
+/* Whether the daemon tells of a lock at this address, but not what it is called. */
+bool lock_table_is_unnamed(const struct lock_table *table, uint32_t pid, uint64_t address);
 
 /* The lock was busy from `begin` to `end`. */
 void lock_table_busy(struct lock_table *table, struct lock_instance *instance, uint64_t begin_ns,

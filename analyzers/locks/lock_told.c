@@ -23,8 +23,9 @@ static int find_instance(struct lock_table *table, const struct lock_row *row,
     uint16_t kind = row->kind;
     if (row->which == LOCK_BY_KEY)
         kind = event->arg0 < WAIT_KIND_COUNT ? (uint16_t)event->arg0 : (uint16_t)WAIT_unknown;
-    int group = named ? named->group
-                      : lock_groups_find(&table->groups, *row->name ? row->name : "unnamed", kind);
+    int group = named
+                    ? named->group
+                    : lock_groups_find(&table->groups, *row->name ? row->name : LOCK_UNNAMED, kind);
     if (group < 0)
         return group;
     if (table->groups.rows[group]->kind == WAIT_unknown)
@@ -193,6 +194,7 @@ int lock_told_event(struct lock_table *table, const struct optrail_event *event)
     if (rc < 0 || !actor)
         return rc;
     table->counts.events++;
+    table->end_ns = event->time_ns;
     advance(instance, event->time_ns);
     switch (step) {
     case LOCK_REQUEST:

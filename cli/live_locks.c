@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "live_locks.h"
+
+#include <babeltrace2/babeltrace.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "err.h"
+#include "event_source.h"
+#include "lock_capture.h"
+#include "lock_feed.h"
+
+#define ASK_EVERY_NS 50000000
+
+/* A feed without events, that ends when the time is over: where there are no ops to follow. */
+struct clock_feed {
+    struct event_feed feed;
+    const struct live_locks_options *options; /* weak */
+    struct lock_capture *capture;             /* weak */
+    uint64_t end_ns;                          /* 0: none */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int pass_time(void *context, struct optrail_event *events, size_t capacity)
+{
+    struct clock_feed *clock = context;
+    const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
+    (void)events;
+    (void)capacity;
+    if ((clock->options->stop && *clock->options->stop) ||
+        (clock->end_ns && now_ns() >= clock->end_ns) || lock_capture_targets_ended(clock->capture))
+        return 0;
+    nanosleep(&pause, NULL);
+    return -EAGAIN;
+}
+
+struct session {
+    struct lock_capture *capture; /* owned */
+    struct live_group *group;     /* owned; NULL: no daemons */
+    struct analysis *analysis;    /* owned; NULL where there is a group */
+    struct clock_feed clock;
+    struct lock_feed feed;
+};
+
+static int open_capture(struct session *session, const struct live_locks_options *options)
+{
+    size_t daemons = options->group ? options->group->count : 0;
+    struct lock_target *targets = calloc(daemons + options->pid_count + 1, sizeof(*targets));
+    if (!targets)
+        return err_no_memory();
+    for (size_t i = 0; i < daemons; i++)
+        targets[i].pid = options->group->targets[i].pid;
+    for (size_t i = 0; i < options->pid_count; i++)
+        targets[daemons + i].pid = options->pids[i];
+    const struct lock_capture_options capturing = {.targets = targets,
+                                                   .target_count = daemons + options->pid_count};
+    int result = lock_capture_open(&capturing, &session->capture);
+    free(targets);
+    return result;
+}
+
+static int open_session(struct session *session, const struct live_locks_options *options)
+{
+    const struct analysis_options analysing = {0};
+    struct event_feed *inner = &session->clock.feed;
+    int result = open_capture(session, options);
+    if (result == 0 && options->group)
+        result = live_group_open(options->group, &session->group);
+    else if (result == 0)
+        result = analysis_new(&analysing, &session->analysis);
+    if (result < 0)
+        return result;
+    session->clock = (struct clock_feed){
+        .feed = {.context = &session->clock, .next = pass_time},
+        .options = options,
+        .capture = session->capture,
+        .end_ns = options->seconds > 0 ? now_ns() + (uint64_t)(options->seconds * 1e9) : 0};
+    if (session->group)
+        inner = live_group_feed(session->group);
+    return lock_feed_init(&session->feed, inner, session->capture);
+}
+
+/* What the capture knows of itself. */
+static int add_counts(struct lock_capture *capture, struct report *report)
+{
+    const struct lock_capture_counts counts = lock_capture_counts(capture);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } others[] = {{"lock_waits_lost", counts.lost},
+                  {"lock_threads_not_seen", counts.threads_full},
+                  {"lock_owners_unknown", counts.owner_unknown},
+                  {"lock_owners_gone", counts.owner_gone},
+                  {"lock_stacks_put_off", counts.stacks_late},
+                  {"lock_words_unreadable", counts.faults_word},
+                  {"lock_stacks_unreadable", counts.faults_stack},
+                  {"lock_addresses_reused", counts.address_reused}};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof(others) / sizeof(*others); i++)
+        if (others[i].value > 0)
+            result = report_add_other(report, others[i].name, others[i].value);
+    if (result == 0 && counts.sampled_ns > 0)
+        result = report_add_note(report,
+                                 "There were more waits than are handed on one by one: for %.1f s "
+                                 "they were sampled, and each that was taken stands for several.",
+                                 (double)counts.sampled_ns / 1e9);
+    report->load.locks_known = true;
+    return result;
+}
+
+static int watch(struct session *session, struct report **report)
+{
+    const struct bt_component_class_source *source = event_source_class_create();
+    struct read_counts counts = {0};
+    if (!source)
+        return -ENOMEM; /* the message is set */
+    const struct event_consumer *consumer =
+        session->group ? live_group_consumer(session->group) : analysis_consumer(session->analysis);
+    int result = reader_run_source(source, &session->feed.feed, consumer, NULL, &counts);
+    bt_component_class_source_put_ref(source);
+    if (result == 0)
+        result = session->group ? live_group_report(session->group, &counts, report)
+                                : analysis_report(session->analysis, &counts, NULL, report);
+    return result == 0 ? add_counts(session->capture, *report) : result;
+}
+
+int live_locks_run(const struct live_locks_options *options, struct report **report)
+{
+    struct session session = {0};
+    *report = NULL;
+    int result = open_session(&session, options);
+    if (result == 0)
+        result = watch(&session, report);
+    if (result < 0) {
+        report_free(*report);
+        *report = NULL;
+    }
+    lock_feed_free(&session.feed);
+    lock_capture_close(session.capture);
+    live_group_close(session.group);
+    analysis_free(session.analysis);
+    return result;
+}
