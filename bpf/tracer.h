@@ -99,15 +99,6 @@ int tracer_can_fold(void);
  * open are counted as such; meanwhile the ops of the last milliseconds are missing. */
 int tracer_fold_read(struct tracer *tracer, struct tracer_fold *fold);
 
-/* The fold's own maps, for programs that look at what a thread is doing (see op_fold.h): descriptors
- * that stay the tracer's. -ENOENT, without a message, when the kernel does not fold. */
-struct tracer_fold_maps {
-    int threads;         /* process << 32 | thread -> struct fold_thread */
-    int ops;             /* slot -> struct fold_op */
-    uint64_t timeout_ns; /* ops that are open for longer are over */
-};
-int tracer_fold_maps(const struct tracer *tracer, struct tracer_fold_maps *maps);
-
 /* From now on the slowest ops are those that come from now on. */
 void tracer_fold_forget_slowest(struct tracer *tracer);
 

@@ -292,16 +292,6 @@ int tracer_fold_read(struct tracer *tracer, struct tracer_fold *result)
     return 0;
 }
 
-int tracer_fold_maps(const struct tracer *tracer, struct tracer_fold_maps *maps)
-{
-    if (!tracer->fold)
-        return -ENOENT;
-    maps->threads = bpf_map__fd(tracer->skeleton->maps.fold_threads);
-    maps->ops = bpf_map__fd(tracer->skeleton->maps.fold_ops);
-    maps->timeout_ns = tracer->options.fold->settings.timeout_ns;
-    return 0;
-}
-
 void tracer_fold_forget_slowest(struct tracer *tracer)
 {
     uint64_t *cells = tracer->fold->cells;

@@ -147,13 +147,6 @@ int tracer_fold_read(struct tracer *tracer, struct tracer_fold *fold)
     return tracer_can_fold();
 }
 
-int tracer_fold_maps(const struct tracer *tracer, struct tracer_fold_maps *maps)
-{
-    (void)tracer;
-    *maps = (struct tracer_fold_maps){-1, -1, 0};
-    return -ENOENT;
-}
-
 void tracer_fold_forget_slowest(struct tracer *tracer)
 {
     (void)tracer;

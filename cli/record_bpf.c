@@ -172,7 +172,7 @@ static void *record(void *context)
 
 static int open_locks(struct recording *recording)
 {
-    const struct lock_target target = {.pid = recording->target.pid, .tracer = recording->tracer};
+    const struct lock_target target = {.pid = recording->target.pid};
     const struct lock_capture_options options = {.targets = &target, .target_count = 1};
 
     return lock_capture_open(&options, &recording->locks);

@@ -10,8 +10,6 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "event.h"
-#include "op_fold.h"
 #include "lock_wait.h"
 #include "lock_record.h"
 
@@ -46,14 +44,10 @@ const volatile __u64 namespace_inode = 0; /* 0: the initial pid namespace, where
 const volatile __u32 condvars = 0;        /* enum lock_condvars */
 const volatile bool take_stacks = true;
 const volatile bool follow_owners = true;
-const volatile bool has_ops = false; /* the maps of the fold are there */
-const volatile __u64 op_timeout_ns = 0;
-const volatile __u32 stack_base = 0; /* stacks are numbered from the next one on */
 
 #define CONDVARS_SAMPLED 0
-#define CONDVARS_OF_OPS  1
-#define CONDVARS_ALL     2
-#define CONDVARS_NONE    3
+#define CONDVARS_ALL     1
+#define CONDVARS_NONE    2
 #define CONDVAR_SAMPLE   64
 
 /* Of the releases that end a wait shorter than this, the stacks of one in so many are taken. */
@@ -145,20 +139,13 @@ static __always_inline void count(__u32 which)
 }
 
 #include "lock_kinds.bpf.h"
-#include "lock_op.bpf.h"
 #include "lock_stack.bpf.h"
 #include "lock_threads.bpf.h"
 
 /* Waits for something that need not come: at a condition variable or a semaphore, which both wait
- * while a word is 0. Most are those of threads that have nothing to do; so they are of interest if
- * the thread works for an op, and else a sample of them. *weight stays 0 where the kind decides. */
-static __always_inline bool choose_idle(__u32 pid, __u32 tid, __u64 now, __u32 *weight)
+ * while a word is 0. Most are those of threads that have nothing to do; so a sample is enough. */
+static __always_inline bool choose_idle(__u32 *weight)
 {
-    struct lock_op op = {};
-    if (condvars != CONDVARS_NONE && find_op(pid, tid, now, &op)) {
-        *weight = 1;
-        return true;
-    }
     count(LOCK_CONDVAR_IDLE);
     if (condvars == CONDVARS_ALL)
         return true;
@@ -180,14 +167,13 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
     __u16 flags = 0;
     bool shared, asked = (op & FUTEX_COMMAND) == FUTEX_WAIT_BITSET && value == 0;
     /* before anything that takes time */
-    if (asked && !choose_idle(process->pid, tid, now, &weight))
+    if (asked && !choose_idle(&weight))
         return;
     __u32 class = site_class(process->pid, counter, stack_pointer, &shared);
     if (class == LOCK_SITE_CONDVAR && shared) {
-        if (!asked && !choose_idle(process->pid, tid, now, &weight))
+        if (!asked && !choose_idle(&weight))
             return;
-        if (weight != 1)
-            flags |= LOCK_RECORD_IDLE;
+        flags |= LOCK_RECORD_IDLE;
     }
     __u32 words[WORDS];
     if (bpf_probe_read_user(words, sizeof(words), (void *)uaddr)) {
@@ -229,7 +215,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
         flags |= LOCK_RECORD_OWNERLESS;
     thread->flags = flags;
     thread->owner_key = 0;
-    thread->followed = follow_owners && is_followed(facts.kind, flags);
+    thread->followed = follow_owners && is_followed(facts.kind);
     if (thread->followed) {
         if (facts.owner)
             watch(thread, (__u64)tgid << 32 | facts.owner, process->pid, now);
@@ -361,8 +347,6 @@ static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u
     record->counter = thread->counter;
     record->wake_ns = thread->wake_ns;
     record->hold_ns = thread->wake_ns ? thread->hold_ns : 0;
-    record->holder_op = thread->wake_ns ? thread->holder_op : 0;
-    record->holder_point = thread->wake_ns ? thread->holder_point : LOCK_WAIT_NO_POINT;
     record->releaser = thread->wake_ns ? thread->releaser : 0;
     record->chain_lock = thread->chain_lock;
 #pragma unroll
@@ -376,11 +360,6 @@ static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u
     record->acquisition = thread->acquisition;
     record->kind = thread->kind;
     record->flags = thread->flags;
-    struct lock_op op = {.point = LOCK_WAIT_NO_POINT};
-    find_op(thread->pid, thread->tid, now, &op);
-    record->op = op.key;
-    record->point = op.point;
-    record->unused = 0;
     thread->told_ns = now;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }

@@ -14,7 +14,6 @@
 #include "lock_process.h"
 #include "lock_stacks.h"
 #include "lock_joiner.h"
-#include "tracer.h"
 
 #define DEFAULT_RATE  20000
 #define HELD_NS       300000000ull  /* a wait may go on: it is held back for so long */
@@ -24,9 +23,7 @@ struct lock_capture {
     struct lock_capture_options options; /* without the targets */
     struct watched_process *processes;   /* owned */
     size_t process_count;
-    size_t *probe_of;          /* owned; of each process */
-    struct lock_probe *probes; /* owned */
-    size_t probe_count;
+    struct lock_probe probe;
     struct lock_stacks stacks;
     struct lock_joiner *waits;
     struct lock_capture_counts counts;
@@ -103,37 +100,17 @@ static int take_record(void *context, void *data, size_t size)
     return error;
 }
 
-/* Which probe a target belongs to: one of its own where its ops are folded. */
-static size_t choose_probe(struct lock_capture *capture, const struct lock_target *target,
-                           size_t *shared)
+static int open_processes(struct lock_capture *capture, const struct lock_capture_options *options)
 {
-    struct tracer_fold_maps maps;
-    if (target->tracer && tracer_fold_maps(target->tracer, &maps) == 0)
-        return capture->probe_count++;
-    if (*shared == SIZE_MAX)
-        *shared = capture->probe_count++;
-    return *shared;
-}
-
-static int open_targets(struct lock_capture *capture, const struct lock_capture_options *options)
-{
-    size_t shared = SIZE_MAX;
-    for (size_t i = 0; i < options->target_count; i++) {
-        const struct lock_target *target = &options->targets[i];
-        size_t before = capture->probe_count;
-        size_t probe = choose_probe(capture, target, &shared);
-        capture->probe_of[i] = probe;
-        int error = watched_process_open(target->pid, !options->no_stacks, &capture->processes[i]);
+    int error = lock_probe_load(&capture->probe, options, take_record, capture);
+    for (size_t i = 0; i < options->target_count && !error; i++) {
+        struct watched_process *process = &capture->processes[i];
         capture->process_count = i + 1;
-        if (!error && capture->probe_count > before)
-            error = lock_probe_load(&capture->probes[probe], options, target->tracer, probe,
-                                    take_record, capture);
+        error = watched_process_open(options->targets[i].pid, !options->no_stacks, process);
         if (!error)
-            error = lock_probe_add(&capture->probes[probe], &capture->processes[i]);
-        if (error)
-            return error;
+            error = lock_probe_add(&capture->probe, process);
     }
-    return 0;
+    return error;
 }
 
 static int open_all(struct lock_capture *capture, const struct lock_capture_options *options)
@@ -142,12 +119,10 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     if (error)
         return error;
     capture->waits = lock_joiner_create(&capture->stacks, &capture->counts);
-    if (!capture->waits || !capture->processes || !capture->probes || !capture->probe_of)
+    if (!capture->waits || !capture->processes)
         return err_no_memory();
-    error = open_targets(capture, options);
-    for (size_t i = 0; i < capture->probe_count && !error; i++)
-        error = lock_probe_attach(&capture->probes[i], options);
-    return error;
+    error = open_processes(capture, options);
+    return error ? error : lock_probe_attach(&capture->probe, options);
 }
 
 int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **result)
@@ -165,8 +140,6 @@ int lock_capture_open(const struct lock_capture_options *options, struct lock_ca
         capture->options.rate = DEFAULT_RATE;
     capture->stacks.whole_functions = options->whole_functions;
     capture->processes = calloc(options->target_count, sizeof(*capture->processes));
-    capture->probes = calloc(options->target_count, sizeof(*capture->probes));
-    capture->probe_of = calloc(options->target_count, sizeof(*capture->probe_of));
     int error = open_all(capture, options);
     if (error) {
         lock_capture_close(capture);
@@ -180,38 +153,27 @@ void lock_capture_close(struct lock_capture *capture)
 {
     if (!capture)
         return;
-    for (size_t i = 0; capture->probes && i < capture->probe_count; i++)
-        lock_probe_close(&capture->probes[i]);
+    lock_probe_close(&capture->probe);
     for (size_t i = 0; capture->processes && i < capture->process_count; i++)
         watched_process_close(&capture->processes[i]);
     lock_joiner_free(capture->waits);
     lock_stacks_free(&capture->stacks);
     free(capture->processes);
-    free(capture->probes);
-    free(capture->probe_of);
     free(capture);
 }
 
 /* Takes what is in the rings. */
 static int drain(struct lock_capture *capture)
 {
-    for (size_t i = 0; i < capture->probe_count; i++) {
-        int got = ring_buffer__consume(capture->probes[i].ring);
-        if (capture->error)
-            return capture->error;
-        if (got < 0)
-            return err_set(-got, "cannot read the ring of waits: %s", strerror(-got));
-    }
-    return 0;
+    int got = ring_buffer__consume(capture->probe.ring);
+    if (capture->error)
+        return capture->error;
+    return got < 0 ? err_set(-got, "cannot read the ring of waits: %s", strerror(-got)) : 0;
 }
 
 static void adapt(struct lock_capture *capture, uint64_t since)
 {
-    uint32_t rate = capture->options.rate / (uint32_t)capture->probe_count;
-    bool sampling = false;
-    for (size_t i = 0; i < capture->probe_count; i++)
-        if (lock_probe_adapt(&capture->probes[i], rate ? rate : 1, capture->now))
-            sampling = true;
+    bool sampling = lock_probe_adapt(&capture->probe, capture->options.rate, capture->now);
     if (capture->counts.sampling && since)
         capture->counts.sampled_ns += capture->now - since;
     capture->counts.sampling = sampling;
@@ -228,7 +190,7 @@ static void look_at_processes(struct lock_capture *capture)
         if (process->ended || target_unchanged(&process->target) == 0)
             continue;
         process->ended = true;
-        lock_probe_remove(&capture->probes[capture->probe_of[i]], process);
+        lock_probe_remove(&capture->probe, process);
     }
 }
 
@@ -257,25 +219,19 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
 
 void lock_capture_pause(struct lock_capture *capture)
 {
-    for (size_t i = 0; i < capture->probe_count; i++) {
-        lock_probe_detach(&capture->probes[i]);
-        lock_probe_forget(&capture->probes[i]);
-    }
+    lock_probe_detach(&capture->probe);
+    lock_probe_forget(&capture->probe);
 }
 
 int lock_capture_resume(struct lock_capture *capture)
 {
-    int error = 0;
-    for (size_t i = 0; i < capture->probe_count && !error; i++)
-        error = lock_probe_attach(&capture->probes[i], &capture->options);
-    return error;
+    return lock_probe_attach(&capture->probe, &capture->options);
 }
 
 struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)
 {
     struct lock_capture_spent spent = {0};
-    for (size_t i = 0; i < capture->probe_count; i++)
-        lock_probe_spent(&capture->probes[i], &spent);
+    lock_probe_spent(&capture->probe, &spent);
     return spent;
 }
 
@@ -293,12 +249,11 @@ int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callba
     uint64_t before = capture->counts.delivered;
     if (capture->finished)
         return 0;
-    for (size_t i = 0; i < capture->probe_count; i++)
-        lock_probe_detach(&capture->probes[i]);
+    lock_probe_detach(&capture->probe);
     capture->finished = true;
     int error = begin(capture, callback, context);
-    for (size_t i = 0; i < capture->probe_count && !error; i++)
-        error = lock_probe_unfinished(&capture->probes[i], capture->now, take_unfinished, capture);
+    if (!error)
+        error = lock_probe_unfinished(&capture->probe, capture->now, take_unfinished, capture);
     if (!error)
         error = lock_joiner_flush(capture->waits, capture->now, 0, callback, context);
     return error ? error : (int)(capture->counts.delivered - before);
@@ -316,10 +271,8 @@ const char *lock_capture_stack(struct lock_capture *capture, uint32_t stack, enu
 struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
 {
     struct lock_capture_counts counts = capture->counts;
-    for (size_t i = 0; i < capture->probe_count; i++) {
-        uint64_t kernel[LOCK_COUNTERS];
-        if (lock_probe_counters(&capture->probes[i], kernel))
-            continue;
+    uint64_t kernel[LOCK_COUNTERS];
+    if (lock_probe_counters(&capture->probe, kernel) == 0) {
         counts.waits += kernel[LOCK_WAITS];
         counts.sampled_out += kernel[LOCK_SAMPLED_OUT];
         counts.condvar_idle += kernel[LOCK_CONDVAR_IDLE];

@@ -10,27 +10,23 @@
 #include "lock_wait.h"
 #include "unwind.h"
 
-struct tracer;
-
 /*
  * Contended waits of running processes, seen at the futex: who waited for which lock and how long,
  * who had it, what the owner did meanwhile, who released it, and both call stacks. Nothing in the
  * processes is changed; whatever ends this one, the kernel takes the programs away.
  *
- * Waits that no futex shows (spinning) are not seen. Condition variables are no contention: those
- * at which a thread waits while it works for an op are told as `condvar`, of the others a sample as
- * `condvar_idle`, for the reader may know better by its stack. Semaphores are sampled likewise.
+ * Waits that no futex shows (spinning) are not seen. Condition variables are no contention, and
+ * most who wait there have nothing to do: of them, and of semaphores, a sample is told, as
+ * `condvar_idle` and `semaphore`. Whoever knows what the thread was doing, or by the stack, may
+ * know better. Waits carry no op and no point (LOCK_WAIT_NO_POINT): put among the events of the
+ * process's probes (lock_feed.h), they are those of the thread at that time.
  */
 struct lock_target {
     pid_t pid; /* as user space names it */
-    /* That probes this process and folds its ops in the kernel: waits then carry op and point.
-     * NULL: they carry LOCK_WAIT_NO_POINT. Weak: until lock_capture_close(). */
-    const struct tracer *tracer;
 };
 
 enum lock_condvars {
-    LOCK_CONDVARS_SAMPLED, /* those with an op; of the others one in 64, with that weight */
-    LOCK_CONDVARS_OF_OPS,  /* those with an op */
+    LOCK_CONDVARS_SAMPLED, /* one in 64, with that weight */
     LOCK_CONDVARS_ALL,
     LOCK_CONDVARS_NONE,
 };
@@ -55,8 +51,7 @@ struct lock_capture_counts {
     uint64_t delivered; /* handed to the callback: acquisitions */
     uint64_t joined;    /* futex calls that went on with the acquisition before them */
     uint64_t sampled_out;  /* stand behind the weights of others */
-    uint64_t condvar_idle; /* waits at condition variables, and for semaphores, without an op: told
-                              or not */
+    uint64_t condvar_idle; /* waits at condition variables and for semaphores, told or not */
     uint64_t refused;      /* the word had changed: the call returned at once, nobody waited */
     uint64_t unfinished;   /* waits that had not ended when the capture did; handed on as such */
 

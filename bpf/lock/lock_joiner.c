@@ -190,8 +190,6 @@ static void set_end(struct held_wait *held, const struct lock_record *record)
     wait->hold_ns = record->hold_ns;
     wait->releaser_tid = record->releaser;
     wait->holder_stack = record->holder_stack;
-    wait->holder_op = record->holder_op;
-    wait->holder_point = record->holder_point;
     wait->futex_calls++;
     if (record->weight > wait->weight)
         wait->weight = record->weight;
@@ -242,12 +240,12 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
     held->wait = (struct lock_wait){
         .begin_ns = record->begin_ns,
         .lock = record->lock,
-        .op = record->op,
         .pid = record->pid,
         .tid = record->tid,
         .stack = record->stack,
         .kind = kind_of(waits, record),
-        .point = record->point,
+        .point = LOCK_WAIT_NO_POINT,
+        .holder_point = LOCK_WAIT_NO_POINT,
         .flags = flags_of(record->flags),
     };
     held->acquisition = record->acquisition;

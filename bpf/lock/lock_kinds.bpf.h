@@ -142,11 +142,10 @@ static __always_inline bool wakes_when_released(__u32 kind)
 
 /* Kinds at which somebody has what is waited for. The others may be waited at for ever, by a thread
  * that has nothing to do: nobody is watched for their sake. */
-static __always_inline bool is_followed(__u32 kind, __u16 flags)
+static __always_inline bool is_followed(__u32 kind)
 {
     return wakes_when_released(kind) || kind == WAIT_mutex_pi || kind == WAIT_rwlock_read ||
-           kind == WAIT_rwlock_write || kind == WAIT_once ||
-           (kind == WAIT_condvar && !(flags & LOCK_RECORD_IDLE));
+           kind == WAIT_rwlock_write || kind == WAIT_once;
 }
 
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <assert.h>
-
 #include "lock_probe.h"
 
 #include <bpf/bpf.h>
@@ -18,7 +16,6 @@
 #include "lock.skel.h"
 #include "lock_sites.h"
 #include "tracepoint_id.h"
-#include "tracer.h"
 #include "uprobe_link.h"
 
 /* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
@@ -28,24 +25,8 @@
 /* The first sample, when waits come too fast: those shorter than this. */
 #define FIRST_SAMPLE_NS 20000
 
-static int use_fold(struct lock_probe *probe, const struct tracer *tracer)
-{
-    struct tracer_fold_maps maps;
-    if (!tracer || tracer_fold_maps(tracer, &maps))
-        return 0;
-    int error = bpf_map__reuse_fd(probe->skeleton->maps.fold_threads, maps.threads);
-    if (!error)
-        error = bpf_map__reuse_fd(probe->skeleton->maps.fold_ops, maps.ops);
-    if (error)
-        return uprobe_refused(error, "cannot use the maps of the ops");
-    probe->skeleton->rodata->has_ops = true;
-    probe->skeleton->rodata->op_timeout_ns = maps.timeout_ns;
-    return 0;
-}
-
 int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options *options,
-                    const struct tracer *tracer, size_t index, lock_record_function *record,
-                    void *context)
+                    lock_record_function *record, void *context)
 {
     *probe = (struct lock_probe){0};
     libbpf_set_print(NULL); /* the message is ours to write */
@@ -61,16 +42,12 @@ int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options 
     skeleton->rodata->condvars = (uint32_t)options->condvars;
     skeleton->rodata->take_stacks = !options->no_stacks;
     skeleton->rodata->follow_owners = !options->no_meanwhile;
-    skeleton->rodata->stack_base = (uint32_t)(index << LOCK_PROBE_STACKS_SHIFT);
     skeleton->bss->snapshots_left = 4 * SNAPSHOTS_A_LOOK;
     bpf_program__set_autoload(skeleton->progs.waking, !options->no_meanwhile);
     bpf_program__set_autoload(skeleton->progs.switching, !options->no_meanwhile);
     if (options->ring_bytes)
         bpf_map__set_max_entries(skeleton->maps.ring, options->ring_bytes);
-    int error = use_fold(probe, tracer);
-    if (error)
-        return error;
-    error = lock_bpf__load(skeleton);
+    int error = lock_bpf__load(skeleton);
     if (error)
         return uprobe_refused(error, "cannot load the BPF programs");
     probe->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.ring), record, context, NULL);
@@ -292,8 +269,6 @@ int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_fu
             .acquisition = thread.acquisition,
             .kind = thread.kind,
             .flags = (uint16_t)(thread.flags | LOCK_RECORD_UNFINISHED),
-            .point = LOCK_WAIT_NO_POINT,
-            .holder_point = LOCK_WAIT_NO_POINT,
         };
         int error = record(context, &wait, sizeof(wait));
         if (error)

@@ -8,10 +8,7 @@
 struct lock_bpf; /* the skeleton */
 struct ring_buffer;
 
-/*
- * The programs, loaded once for a set of processes: all of those without an op fold, or one that
- * has one, for its maps are among the programs'.
- */
+/* The programs, loaded for a set of processes. */
 struct lock_probe {
     struct lock_bpf *skeleton;
     struct ring_buffer *ring;
@@ -22,17 +19,11 @@ struct lock_probe {
     uint64_t sampled_since_ns;
 };
 
-/* Room for the numbers of stacks of each probe: `index` is which one it is. */
-#define LOCK_PROBE_STACKS_SHIFT 15
-static_assert(1 << LOCK_PROBE_STACKS_SHIFT > LOCK_MAX_STACKS, "numbers of two probes never meet");
-
-/* Loads the programs. `tracer`: whose fold's maps are used; NULL: none. `record` gets each record
- * of the ring. Closed by lock_probe_close, also after a failure. Negative errno with the message.
- */
+/* Loads the programs. `record` gets each record of the ring. Closed by lock_probe_close, also after
+ * a failure. Negative errno with the message. */
 typedef int lock_record_function(void *context, void *record, size_t size);
 int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options *options,
-                    const struct tracer *tracer, size_t index, lock_record_function *record,
-                    void *context);
+                    lock_record_function *record, void *context);
 
 /* The process's waits are told from the moment of attaching, or from now on. */
 int lock_probe_add(struct lock_probe *probe, const struct watched_process *process);

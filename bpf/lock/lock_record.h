@@ -91,10 +91,9 @@ struct lock_thread {
     /* its release, as the waker's scheduler told it; 0: not yet */
     uint64_t wake_ns;
     uint64_t hold_ns;
-    uint64_t holder_op;
     uint32_t releaser; /* as user space names it */
     uint32_t holder_stack;
-    uint16_t holder_point;
+    uint16_t unused0;
     uint8_t settled;
     uint8_t followed; /* counted among the waiters for whom owners are watched */
 
@@ -134,7 +133,7 @@ enum lock_record_type {
 #define LOCK_RECORD_OWNER_DIED  4u
 #define LOCK_RECORD_INTERRUPTED 8u
 #define LOCK_RECORD_OWNERLESS   16u
-#define LOCK_RECORD_IDLE        32u /* a condition variable, and no op */
+#define LOCK_RECORD_IDLE        32u /* a condition variable */
 #define LOCK_RECORD_UNFINISHED  64u /* the capture ended first; made in user space */
 
 /* A futex wait that has ended. */
@@ -145,7 +144,6 @@ struct lock_record {
     uint64_t lock;
     uint64_t counter;
     uint64_t wake_ns, hold_ns;
-    uint64_t op, holder_op;
     uint64_t meanwhile[LOCK_STATES];
     uint64_t chain_lock;
     uint32_t pid, tid;
@@ -154,8 +152,6 @@ struct lock_record {
     uint32_t stack, holder_stack;
     uint32_t acquisition;
     uint16_t kind, flags;
-    uint16_t point, holder_point;
-    uint32_t unused;
 };
 
 /* The stack of a release, when it comes after the wait's record. */

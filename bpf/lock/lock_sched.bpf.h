@@ -26,10 +26,6 @@ static __always_inline void released(struct lock_thread *waiter, __u64 waiter_ke
         return;
     waiter->releaser = releaser->tid;
     waiter->hold_ns = releaser->wake_hold_ns;
-    struct lock_op op = {.point = LOCK_WAIT_NO_POINT};
-    find_op(releaser->pid, releaser->tid, now, &op);
-    waiter->holder_op = op.key;
-    waiter->holder_point = op.point;
     settle(waiter, now);
     waiter->wake_ns = now;
     releaser->woken = waiter->tid;

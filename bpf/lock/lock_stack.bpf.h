@@ -156,7 +156,7 @@ static __always_inline __u32 stack_number(__u32 tgid, __u32 pid)
     if (!stack) {
         struct lock_stack fresh = {};
         if (stack_count < LOCK_MAX_STACKS) {
-            fresh.number = stack_base + __sync_fetch_and_add(&stack_count, 1) + 1;
+            fresh.number = __sync_fetch_and_add(&stack_count, 1) + 1;
             bpf_map_update_elem(&stacks, &key, &fresh, BPF_NOEXIST);
             stack = bpf_map_lookup_elem(&stacks, &key);
         }

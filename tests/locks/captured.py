@@ -24,8 +24,7 @@ class Captured:
             if words[0] == "wait":
                 wait = dict(zip(words[2::2], words[3::2]))
                 for name, value in wait.items():
-                    hexadecimal = name in ("lock", "chain_lock", "op", "holder_op")
-                    wait[name] = int(value, 16 if hexadecimal else 10)
+                    wait[name] = int(value, 16 if name in ("lock", "chain_lock") else 10)
                 wait["kind"] = words[1]
                 wait["ns"] = wait["end"] - wait["begin"]
                 self.waits.append(wait)

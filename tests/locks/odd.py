@@ -64,7 +64,7 @@ def owners_that_end():
 
 
 def locks_that_vanish():
-    _, waits, got = watch("freed", "-c", "2")
+    _, waits, got = watch("freed", "-c", "1")
     assert {wait["kind"] for wait in waits} == {"mutex", "semaphore"}, waits
     assert got.counts["address_reused"] == 1
 
@@ -104,10 +104,10 @@ def idle_workers():
     print(f"{got.counts['condvar_idle']} idle waits, {len(idle)} told, for "
           f"{sum(wait['weight'] for wait in idle)}")
     assert got.counts["condvar_idle"] > 100 and len(idle) < got.counts["condvar_idle"] / 4
-    _, waits, got = watch("idle", "-c", "2")
+    _, waits, got = watch("idle", "-c", "1")
     assert len(got.of("condvar_idle")) > 0.9 * got.counts["condvar_idle"]
     assert len(waits) == len(got.of("condvar_idle")), "the address of the condition variable"
-    _, _, got = watch("idle", "-c", "3")
+    _, _, got = watch("idle", "-c", "2")
     assert not got.of("condvar_idle")
 
 

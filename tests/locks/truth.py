@@ -64,7 +64,7 @@ def slept(known, waits):
 
 def check_kind(kind, made, hold_us, seconds):
     # of waits for semaphores a sample is enough, but not here
-    known, locks, got = measure(made, hold_us, seconds, options=("-c", "2"))
+    known, locks, got = measure(made, hold_us, seconds, options=("-c", "1"))
     waits = [wait for wait in got.waits if wait["lock"] == locks[0]]
     pairs = slept(contended(known), waits)
     assert len(pairs) > 5, f"{made}: only {len(pairs)} contended acquisitions were captured"

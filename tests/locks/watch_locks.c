@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* watch-locks [-c condvars] [-r rate] [-b ring-bytes] [-w seconds] PID...: prints each contended
- * wait of the processes as a line, then stacks and counts, until they have ended, the time is up or
- * the standard input ends. "ready" is printed first, when the programs are in. */
+/* watch-locks [-c condvars] [-r rate] [-b ring-bytes] [-w seconds] PID...: prints each
+ * contended wait of the processes as a line, then stacks and counts, until they have ended, the
+ * time is up or the standard input ends. "ready" is printed first, when the programs are in. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -37,13 +37,11 @@ static int print_wait(void *context, const struct lock_wait *wait)
     printf("wait %s pid %u tid %u begin %" PRIu64 " end %" PRIu64 " lock %" PRIx64
            " owner %u releaser %u hold %" PRIu64 " stack %u holder_stack %u weight %u calls %u"
            " flags %u running %" PRIu64 " runnable %" PRIu64 " disk %" PRIu64 " asleep %" PRIu64
-           " chain %" PRIu64 " chain_lock %" PRIx64 " op %" PRIx64 " point %u holder_op %" PRIx64
-           " holder_point %u\n",
+           " chain %" PRIu64 " chain_lock %" PRIx64 "\n",
            wait_kind_rows[wait->kind].name, wait->pid, wait->tid, wait->begin_ns, wait->end_ns,
            wait->lock, wait->owner_tid, wait->releaser_tid, wait->hold_ns, wait->stack,
            wait->holder_stack, wait->weight, wait->futex_calls, wait->flags, wait->running_ns,
-           wait->runnable_ns, wait->disk_ns, wait->asleep_ns, wait->chain_ns, wait->chain_lock,
-           wait->op, wait->point, wait->holder_op, wait->holder_point);
+           wait->runnable_ns, wait->disk_ns, wait->asleep_ns, wait->chain_ns, wait->chain_lock);
     return 0;
 }
 
