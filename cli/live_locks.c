@@ -72,11 +72,11 @@ static int open_session(struct session *session, const struct live_locks_options
 {
     const struct analysis_options analysing = {0};
     struct event_feed *inner = &session->clock.feed;
-    int result = open_capture(session, options);
-    if (result == 0 && options->group)
-        result = live_group_open(options->group, &session->group);
-    else if (result == 0)
-        result = analysis_new(&analysing, &session->analysis);
+    /* the capture comes last: of a lock that the daemon tells of itself it adds the stacks only */
+    int result = options->group ? live_group_open(options->group, &session->group)
+                                : analysis_new(&analysing, &session->analysis);
+    if (result == 0)
+        result = open_capture(session, options);
     if (result < 0)
         return result;
     session->clock = (struct clock_feed){

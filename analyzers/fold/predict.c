@@ -9,6 +9,8 @@
 /* How sharp the corner is where two bounds meet: service times that hardly vary make it sharper
  * than the exponential ones of the textbook (which would be about 2). */
 #define CORNER 10.0
+/* A ceiling this many times higher is none. */
+#define FAR 2.0
 /* Waiting until somebody is awake takes less where more is done: so much of it is left. */
 #define AWAKE 0.5
 /* Threads that are busy for this part of the time have no time for anything else. */
@@ -143,5 +145,7 @@ struct prediction predict_without(const struct report *report, const struct blam
         prediction.ceiling_ops_per_s = smallest;
     if (inverse > 0)
         prediction.ops_per_s = pow(inverse, -1 / CORNER);
+    if (smallest > FAR * prediction.ops_per_s) /* the ops under way are too few for it */
+        prediction.ceiling[0] = '\0';
     return prediction;
 }

@@ -31,9 +31,9 @@ def nulls(value):
 
 
 def main():
-    # only the second one has peers
+    # only the second one has peers, only the third one call sites of locks
     report = [json.loads((HERE / "stories" / f"{story}.json").read_text())
-              for story in ("normal", "three-peers")]
+              for story in ("normal", "three-peers", "contended-lock")]
     manual = (HERE.parent.parent / "docs" / "report-json.md").read_text()
     documented = set(re.findall(r"^\| `([^`]+)` \|", manual, re.M))
     # a trace has no rows of `sources`; the tests of attach look at them
