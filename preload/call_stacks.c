@@ -177,7 +177,9 @@ static size_t write_frame(char *text, size_t size, uint64_t counter)
         return 0;
     for (size_t i = 0; i < length; i++)
         text[i] = name[i] == ';' || (unsigned char)name[i] < ' ' ? '_' : name[i];
-    memcpy(text + length, "+0x", 3);
+    text[length] = '+';
+    text[length + 1] = '0';
+    text[length + 2] = 'x';
     for (unsigned i = 0; i < digits; i++)
         text[length + 3 + i] = "0123456789abcdef"[offset >> (4 * (digits - 1 - i)) & 15];
     return length + 3 + digits;

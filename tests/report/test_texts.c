@@ -28,7 +28,7 @@ struct story {
     const char *texts[TEXTS];
     int next;
     int events;
-    char *read[TEXTS];
+    char *read[TEXTS]; /* owned */
     uint32_t flags[TEXTS];
     uint64_t numbers[TEXTS];
 };
@@ -134,7 +134,7 @@ static void texts_come_whole_or_are_cut(void **state)
 static void spoil_ends(const char *path, const char *text, int first, char letter)
 {
     char file[128];
-    struct stat status;
+    struct stat status = {0};
     char *bytes, *at;
     int stream, seen = 0;
 
