@@ -62,6 +62,24 @@ def slept(known, waits):
     return pairs
 
 
+PUT_ASIDE_NS = 1000000
+
+
+def sums(known, pairs):
+    """What was waited, as the program knows it and as it was captured. On a busy machine a thread may
+    be put aside between its clock and its call: these say nothing, and are counted."""
+    waited = {id(one): sum(wait["ns"] for wait in inside) for one, inside in pairs}
+    knew = total = put_aside = 0
+    for one in known:
+        length, captured_length = one["end"] - one["begin"], waited.get(id(one), 0)
+        if length - captured_length > PUT_ASIDE_NS:
+            put_aside += 1
+        else:
+            knew, total = knew + length, total + captured_length
+    assert put_aside <= 3 + len(pairs) / 5, f"{put_aside} waits were not captured"
+    return knew, total, put_aside
+
+
 def check_kind(kind, made, hold_us, seconds):
     # of waits for semaphores a sample is enough, but not here
     known, locks, got = measure(made, hold_us, seconds, options=("-c", "1"))
@@ -70,8 +88,7 @@ def check_kind(kind, made, hold_us, seconds):
     assert len(pairs) > 5, f"{made}: only {len(pairs)} contended acquisitions were captured"
     others = {wait["kind"] for wait in waits} - {kind}
     assert others <= ({"rwlock_write"} if made == "rwlock_read" else set()), f"{made}: {others}"
-    knew = sum(one["end"] - one["begin"] for one in contended(known))
-    total = sum(wait["ns"] for wait in waits)
+    knew, total, put_aside = sums(contended(known), pairs)
     # who reads is no owner: the first thread writes
     writer = min(one["tid"] for one in known)
     holders = Holders([one for one in known if made != "rwlock_read" or one["tid"] == writer])
@@ -84,7 +101,7 @@ def check_kind(kind, made, hold_us, seconds):
     middle = f"{statistics.median(holds):.2f}" if holds else "-"
     print(f"{made:13} {hold_us:7} us: {len(pairs):5} acquisitions, waited {total / 1e6:8.1f} ms of "
           f"{knew / 1e6:8.1f}, owner right {right}, wrong {wrong}; {len(holds)} holds, {middle} of "
-          "what they were")
+          f"what they were; {put_aside} were put aside")
     # while the lock is held for less than a system call takes, many wait without sleeping
     least = 0.95 if hold_us >= 5 else 0.7
     assert least * knew <= total <= 1.05 * knew, "the waits' sum is not what the program waited"
