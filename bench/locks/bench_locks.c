@@ -35,6 +35,7 @@ struct figures {
     uint64_t waits, delivered;
     uint64_t traced_ns;
     uint64_t program_ns, tracer_ns;
+    unsigned slices; /* whose waits the tracer took in this time, for one that was counted */
     uint64_t others_ns, others_traced_ns; /* what the programs take while nobody is captured */
 };
 
@@ -71,21 +72,24 @@ static struct slice measure(const struct contended_work *work)
                                     (done > 0 ? done : 1)};
 }
 
-/* A slice with the capture. The tracer's own time is that of taking what came up. */
+/* Two slices with the capture: one for the ratios, and one in which the kernel takes the programs'
+ * time, which makes them dearer. The tracer's own time is that of taking what came up. */
 static int measure_captured(struct lock_capture *capture, const struct contended_work *work,
                             struct figures *figures, struct slice *slice)
 {
     int error = lock_capture_resume(capture);
     if (error)
         return error;
-    struct lock_capture_spent before = lock_capture_spent(capture);
-    struct lock_capture_counts counts = lock_capture_counts(capture);
-    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     *slice = measure(work);
+    int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    struct lock_capture_spent before = lock_capture_spent(capture);
+    uint64_t waits = lock_capture_counts(capture).waits, begin = clock_ns(CLOCK_MONOTONIC);
+    sleep_ns(SLICE_NS);
     figures->traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
-    struct lock_capture_spent after = lock_capture_spent(capture);
-    figures->waits += lock_capture_counts(capture).waits - counts.waits;
-    figures->program_ns += after.ns - before.ns;
+    figures->waits += lock_capture_counts(capture).waits - waits;
+    figures->program_ns += lock_capture_spent(capture).ns - before.ns;
+    if (stats >= 0)
+        close(stats);
     uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     int got = lock_capture_poll(capture, ignore, NULL);
     figures->tracer_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
@@ -97,11 +101,14 @@ static int measure_captured(struct lock_capture *capture, const struct contended
 static int measure_others(struct lock_capture *nobody, struct figures *figures)
 {
     int error = lock_capture_resume(nobody);
+    int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
     struct lock_capture_spent before = lock_capture_spent(nobody);
     uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     sleep_ns(SLICE_NS);
     figures->others_traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
     figures->others_ns += lock_capture_spent(nobody).ns - before.ns;
+    if (stats >= 0)
+        close(stats);
     lock_capture_pause(nobody);
     return error;
 }
@@ -121,11 +128,12 @@ static void print_costs(const struct figures *figures)
     double others = figures->others_traced_ns
                         ? (double)figures->others_ns / (double)figures->others_traced_ns
                         : 0;
+    /* a poll takes the waits of both slices, of the same length */
+    double tracer = (double)figures->tracer_ns / figures->slices;
     double programs = (double)figures->program_ns - others * (double)figures->traced_ns;
     printf("  %9.0f waits/s; in the waiting and the waking thread %.2f us a wait; in the tracer "
            "%.2f us a wait: %.2f %% of a core at 10,000 waits/s\n",
-           rate, programs / 1e3 / waits, (double)figures->tracer_ns / 1e3 / waits,
-           (double)figures->tracer_ns / waits * 10000 / 1e9 * 100);
+           rate, programs / 1e3 / waits, tracer / 1e3 / waits, tracer / waits * 10000 / 1e9 * 100);
 }
 
 static int print_ratio(const char *what, double *values, size_t count)
@@ -145,6 +153,7 @@ static int run(const struct contended_plan *plan, size_t pairs)
     struct lock_capture *capture = NULL, *nobody = NULL;
     if (!figures)
         return err_no_memory();
+    figures->slices = 2;
     int error = contended_work_start(plan, &work);
     if (error) {
         free(figures);
@@ -189,7 +198,7 @@ static int run(const struct contended_plan *plan, size_t pairs)
 static int look_at(pid_t pid)
 {
     struct lock_capture *capture, *nobody;
-    struct figures figures = {0};
+    struct figures figures = {.slices = 1};
     int got = open_capture(getpid(), &nobody);
     if (got)
         return got;
@@ -199,6 +208,7 @@ static int look_at(pid_t pid)
     got = open_capture(pid, &capture);
     if (got)
         return got;
+    int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
     lock_capture_poll(capture, ignore, NULL); /* the first stacks are dear */
     sleep_ns(1000000000);
     lock_capture_poll(capture, ignore, NULL);
@@ -216,6 +226,8 @@ static int look_at(pid_t pid)
     print_costs(&figures);
     printf("  all programs: %.2f %% of a core, also for what is no wait, and for other processes\n",
            (double)figures.program_ns / (double)figures.traced_ns * 100);
+    if (stats >= 0)
+        close(stats);
     lock_capture_close(capture);
     return got < 0 ? got : 0;
 }
@@ -237,13 +249,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench-locks [-p PID] [PAIRS]\n");
         return 2;
     }
-    int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
     if (pid)
         error = look_at(pid);
     for (size_t i = 0; !pid && i < sizeof(plans) / sizeof(plans[0]) && !error; i++)
         error = run(&plans[i], pairs);
-    if (stats >= 0)
-        close(stats);
     if (error)
         fprintf(stderr, "bench-locks: %s\n", err_message());
     return error ? 1 : 0;
