@@ -7,6 +7,8 @@
 
 /* A lock that is held for this part of the time is a ceiling, however short it is held. */
 #define BUSY_LOCK 0.6
+/* What is predicted beyond so many times what was seen is no more than that. */
+#define FAR_AWAY 20.0
 
 static double mean_of(const struct blame_cause *cause)
 {
@@ -121,20 +123,30 @@ static size_t describe_stage(const struct blame_cause *cause, char *text, size_t
                             *stage->text ? stage->text : stage->kind);
 }
 
+/* The number of the stage with the most time but for `except`; op->stage_count: none. */
+static size_t largest_stage(const struct report_op *op, size_t except)
+{
+    size_t most = op->stage_count;
+    for (size_t i = 0; i < op->stage_count; i++)
+        if (i != except &&
+            (most == op->stage_count || op->stages[i].share > op->stages[most].share))
+            most = i;
+    return most;
+}
+
 /* Where the ops are while it goes to the cause: the stages that have most of it. */
 static void evidence_stages(const struct report_op *op, char *text, size_t size)
 {
-    size_t used = 0;
-    const struct report_stage *shown[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++)
-        for (size_t j = 0; j < op->stage_count; j++)
-            if (&op->stages[j] != shown[0] && (!shown[i] || op->stages[j].share > shown[i]->share))
-                shown[i] = &op->stages[j];
-    for (int i = 0; i < 2; i++)
-        if (shown[i] && shown[i]->share >= 0.05 && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%.0f %% %s",
-                                     used ? ", " : "where the ops are: ", 100 * shown[i]->share,
-                                     shown[i]->name);
+    size_t used = 0, before = op->stage_count;
+    for (int i = 0; i < 2; i++) {
+        size_t most = largest_stage(op, before);
+        before = most;
+        if (most < op->stage_count && op->stages[most].share >= 0.05 && used < size)
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%.0f %% %s",
+                                 used ? ", " : "where the ops are: ", 100 * op->stages[most].share,
+                                 op->stages[most].name);
+    }
     if (used == 0)
         snprintf(text, size, "no stage has much of it");
 }
@@ -155,17 +167,26 @@ static void evidence_queue(const struct report_queue *queue, char *text, size_t 
     }
 }
 
+static const struct report_queue *queue_of(const struct report *report, const char *stage)
+{
+    for (size_t i = 0; i < report->queue_count; i++)
+        if (strcmp(report->queues[i].stage, stage) == 0)
+            return &report->queues[i];
+    return NULL;
+}
+
 static void add_evidence(const struct report *report, const struct report_op *op,
                          const struct blame_cause *cause, struct verdict_words *words)
 {
     size_t count = 0, size = sizeof(words->sentences[0]);
     char low[32], high[32];
     evidence_stages(op, words->sentences[count++], size);
-    for (size_t i = 0; i < op->stage_count && count < 4; i++)
-        for (size_t j = 0; j < report->queue_count && count < 4; j++)
-            if (op->stages[i].share >= 0.1 &&
-                strcmp(report->queues[j].stage, op->stages[i].name) == 0)
-                evidence_queue(&report->queues[j], words->sentences[count++], size);
+    for (size_t i = 0; i < op->stage_count && count < 4; i++) {
+        const struct report_queue *queue =
+            op->stages[i].share >= 0.1 ? queue_of(report, op->stages[i].name) : NULL;
+        if (queue)
+            evidence_queue(queue, words->sentences[count++], size);
+    }
     const struct report_lock *lock = cause->lock;
     if (lock)
         snprintf(words->sentences[count++], size,
@@ -216,6 +237,10 @@ static size_t describe_gain(const struct report *report, const struct prediction
     char now[32], then[32];
     if (prediction->ops_per_s <= 0 || prediction->ops_per_s < 1.1 * report->load.rate)
         return 0;
+    if (prediction->ops_per_s > FAR_AWAY * report->load.rate)
+        return (size_t)snprintf(text, size,
+                                " Without it the same load would do more than %.0f times as much.",
+                                FAR_AWAY);
     return (size_t)snprintf(text, size,
                             " Without it the same load would do about %s op/s in place "
                             "of %s%s%s.",
@@ -285,19 +310,16 @@ void verdict_words(const struct report *report, const struct report_op *op,
 void verdict_words_nothing(const struct report *report, const struct report_op *op,
                            struct verdict_words *words)
 {
-    const struct report_stage *largest = NULL;
+    size_t largest = largest_stage(op, op->stage_count);
     const struct blame_cause none = {0};
     char mean[32];
     *words = (struct verdict_words){0};
-    for (size_t i = 0; i < op->stage_count; i++)
-        if (!largest || op->stages[i].share > largest->share)
-            largest = &op->stages[i];
     size_t used =
         (size_t)snprintf(words->text, sizeof(words->text), "%s: nothing stands out: %s an op",
                          op->type, duration(op->latency.mean, mean, sizeof(mean)));
-    if (largest)
+    if (largest < op->stage_count)
         snprintf(words->text + used, sizeof(words->text) - used,
-                 "; the largest part, %s, has %.0f %% of the time.", largest->name,
-                 100 * largest->share);
+                 "; the largest part, %s, has %.0f %% of the time.", op->stages[largest].name,
+                 100 * op->stages[largest].share);
     add_evidence(report, op, &none, words);
 }

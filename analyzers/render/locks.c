@@ -89,9 +89,9 @@ static void ceiling(FILE *out, int width, const struct report_lock *lock)
         lock->instances > 1 ? ", the busiest one, " : "", lock->instances > 1 ? lock->instance : "",
         lock->acquisitions ? "" : ", at least");
     if (lock->ceiling_ops_per_s > 0 && used < sizeof(text))
-        used += (size_t)snprintf(text + used, sizeof(text) - used,
-                                 ": the daemon cannot do more than %s op/s with it",
-                                 unit_rate(lock->ceiling_ops_per_s, rate, sizeof(rate)));
+        snprintf(text + used, sizeof(text) - used,
+                 ": the daemon cannot do more than %s op/s with it",
+                 unit_rate(lock->ceiling_ops_per_s, rate, sizeof(rate)));
     text_paragraph(out, 2, width, text);
 }
 

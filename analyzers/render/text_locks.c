@@ -24,7 +24,7 @@ static void print_name(FILE *out, const char *name, size_t width)
         if ((*at & 0xc0) == 0x80)
             continue;
         if (columns++ == width - 1 && text_columns(at) > 1) {
-            strcpy(at, "…");
+            memcpy(at, "…", sizeof("…"));
             break;
         }
     }
