@@ -167,7 +167,7 @@ static int run(const struct contended_plan *plan, size_t pairs)
         lock_capture_pause(nobody);
     }
     for (size_t i = 0; i < pairs && !error; i++) {
-        struct slice with, without;
+        struct slice with = {0}, without = {0};
         /* which one comes first takes turns */
         if (i % 2)
             without = measure(&work);
