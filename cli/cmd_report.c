@@ -9,10 +9,10 @@
 #include "analysis.h"
 #include "err.h"
 #include "interrupt.h"
+#include "recorded_path.h"
 #include "report_output.h"
 #include "report_traces.h"
 #include "supervise.h"
-#include "target_options.h"
 
 static struct report_output output;
 static const char *path;
@@ -52,34 +52,6 @@ static int nothing_found(const struct read_counts *counts, char **traces)
                    "%s: holds no events: was the daemon running, with probes, and the session "
                    "started and stopped?",
                    traces[0]);
-}
-
-static int stop_at_first(void *context, const struct optrail_event *event)
-{
-    volatile int *stop = context;
-
-    (void)event;
-    *stop = 1;
-    return 0;
-}
-
-/* The path file of the store that the recording names, for the points alone do not tell the stores
- * of Ceph apart; NULL: all installed ones. What cannot be read is told when it is really read. */
-static const char *recorded_path(char **traces, int count, struct supervision *supervision,
-                                 char *file, size_t size)
-{
-    volatile int stop = 0;
-    const struct event_consumer first = {
-        .context = (void *)&stop, .event = stop_at_first, .watch = &supervision->watch};
-    struct read_counts counts;
-    struct target target = {0};
-
-    reader_run_traces((const char *const *)traces, (size_t)count, &first, &stop, &counts);
-    snprintf(target.kind, sizeof(target.kind), "%s", counts.told.daemon);
-    /* at basic detail the stages are of the same few points, whatever the store */
-    snprintf(target.store, sizeof(target.store), "%s",
-             strcmp(counts.told.detail, "basic") == 0 ? "basic" : counts.told.store);
-    return target_path_file(&target, file, size);
 }
 
 /* Reads and analyses the traces. *report is made also when a part of the data is damaged, which

@@ -172,3 +172,28 @@ void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
         divide(plan, parts, open, winner, finish - last, 0);
     parts->broken |= open & plan->main_line;
 }
+
+void sweep_spans(const struct sweep_plan *plan, const struct trail *trail, sweep_span *span,
+                 void *context)
+{
+    uint64_t winner = plan->path->branch_count ? sweep_awaited(plan, trail) : 0;
+    uint64_t open = 0;
+    uint64_t peers = 0;
+    uint64_t last = trail->start_ns;
+    for (size_t i = 0; i <= trail->mark_count && last < trail->finish_ns; i++) {
+        const struct trail_mark *mark = i < trail->mark_count ? &trail->marks[i] : NULL;
+        uint64_t until =
+            mark && mark->time_ns < trail->finish_ns ? mark->time_ns : trail->finish_ns;
+        if (until > last) {
+            uint64_t on_path = open & plan->main_line;
+            if (!on_path)
+                on_path = open & winner;
+            span(context, on_path ? innermost(on_path) : -1, last, until);
+            last = until;
+        }
+        if (!mark)
+            break;
+        open &= ~ended_by(plan, mark, open, &peers);
+        open |= plan->opens[mark->point];
+    }
+}

@@ -67,4 +67,12 @@ uint64_t sweep_awaited(const struct sweep_plan *plan, const struct trail *trail)
 void sweep_trail(const struct sweep_plan *plan, const struct trail *trail,
                  struct sweep_parts *parts);
 
+/* Called for each part of the op's time, in order and without gaps; `stage` is the innermost stage
+ * on the critical path, -1: none. */
+typedef void sweep_span(void *context, int stage, uint64_t begin_ns, uint64_t end_ns);
+
+/* The same division as intervals: those of a stage add up to its on_path. */
+void sweep_spans(const struct sweep_plan *plan, const struct trail *trail, sweep_span *span,
+                 void *context);
+
 #endif

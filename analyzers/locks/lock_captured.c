@@ -12,24 +12,48 @@
 #include "lock_waits.h"
 #include "wait_kinds.h"
 
-/* What the lock is called: as the daemon has named it, by a rule, or after where it is asked for.
- */
+/* The name that follows from what is known of the wait alone. True: a rule gave it. */
+static bool name_of(const struct lock_wait *wait, const char *frames, char *name, size_t size)
+{
+    const struct lock_rule *rule = lock_rules_find(wait->kind, frames);
+    if (rule)
+        snprintf(name, size, "%s", rule->name);
+    else if (wait->kind == WAIT_allocator)
+        snprintf(name, size, "allocator");
+    else if (!frames || !lock_site_name(wait->kind, frames, name, size))
+        snprintf(name, size, "%s at %#llx", wait_kind_rows[wait->kind].name,
+                 (unsigned long long)wait->lock);
+    return rule != NULL;
+}
+
+void lock_table_wait_name(const struct lock_table *table, const struct lock_wait *wait,
+                          const char *frames, char *name, size_t size)
+{
+    struct lock_wait known = *wait;
+    const struct lock_named *named = lock_table_named(table, wait->pid, wait->lock);
+    if (known.kind >= WAIT_KIND_COUNT)
+        known.kind = WAIT_unknown;
+    if (named)
+        snprintf(name, size, "%s", table->groups.rows[named->group]->name);
+    else
+        name_of(&known, frames, name, size);
+}
+
+const char *lock_table_stack(const struct lock_table *table, uint32_t pid, uint32_t number)
+{
+    return stack_table_find(&table->stacks, pid, number);
+}
+
+/* The group of the lock, as the daemon has named it or by what name_of() finds. */
 static int find_group(struct lock_table *table, const struct lock_wait *wait, const char *frames)
 {
     char name[160];
     const struct lock_named *named = lock_table_named(table, wait->pid, wait->lock);
     if (named)
         return named->group;
-    const struct lock_rule *rule = lock_rules_find(wait->kind, frames);
-    if (rule)
-        snprintf(name, sizeof(name), "%s", rule->name);
-    else if (wait->kind == WAIT_allocator)
-        snprintf(name, sizeof(name), "allocator");
-    else if (!frames || !lock_site_name(wait->kind, frames, name, sizeof(name)))
-        snprintf(name, sizeof(name), "%s at %#llx", wait_kind_rows[wait->kind].name,
-                 (unsigned long long)wait->lock);
+    bool by_rule = name_of(wait, frames, name, sizeof(name));
     int group = lock_groups_find(&table->groups, name, wait->kind);
-    if (group >= 0 && !rule && lock_table_is_unnamed(table, wait->pid, wait->lock))
+    if (group >= 0 && !by_rule && lock_table_is_unnamed(table, wait->pid, wait->lock))
         lock_table_name(table, wait->pid, wait->lock, 0, (uint16_t)group);
     return group;
 }

@@ -80,6 +80,14 @@ int lock_table_event(struct lock_table *table, const struct optrail_event *event
  * in stack.define; NULL: not known. */
 int lock_table_wait(struct lock_table *table, const struct lock_wait *wait, const char *frames);
 
+/* What the lock of a captured wait is called: as the daemon has named it, by a rule, or after where
+ * it is asked for. `frames`: as in lock_table_wait(). */
+void lock_table_wait_name(const struct lock_table *table, const struct lock_wait *wait,
+                          const char *frames, char *name, size_t size);
+
+/* A call stack that was told; NULL: none of this number was. Weak, until the next event. */
+const char *lock_table_stack(const struct lock_table *table, uint32_t pid, uint32_t number);
+
 /* What is captured but was kept back until all of it was told. */
 int lock_table_flush(struct lock_table *table);
 

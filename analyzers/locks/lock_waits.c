@@ -34,6 +34,11 @@ void lock_wait_take(struct lock_wait *wait, const struct optrail_event *event)
         wait->chain_lock = event->arg0;
         wait->chain_ns = event->arg1;
         break;
+    case POINT_lock_counted:
+        wait->weight = high(event->arg0) ? high(event->arg0) : 1;
+        wait->futex_calls = (uint32_t)event->arg0;
+        wait->flags = (uint16_t)event->arg1;
+        break;
     default:
         break;
     }

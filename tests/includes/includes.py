@@ -30,6 +30,8 @@ ALLOWED = {
     "analyzers/locks": ["analyzers/read", "tracepoints"],
     "analyzers/fold": ["bpf/fold", "analyzers/locks", "analyzers/trail", "analyzers/model", "analyzers/report",
                        "tracepoints"],
+    "analyzers/flame": ["analyzers/read", "analyzers/trail", "analyzers/locks", "analyzers/model",
+                        "analyzers/fold", "analyzers/report", "bpf/fold", "tracepoints"],
     "analyzers/render": ["analyzers/report"],
     "analyzers/analysis": ["analyzers/read", "analyzers/locks", "analyzers/trail", "analyzers/model",
                            "analyzers/fold", "analyzers/report", "tracepoints"],
@@ -39,7 +41,7 @@ ALLOWED = {
     "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     # everything but the tests
     "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "record", "bench", "analyzers/read", "analyzers/model",
-            "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/render",
+            "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render",
             "analyzers/analysis"],
 }
 # Daemons see the probe header and nothing else of ours: not even base.

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "err.h"
+
+#define BUFFER_BYTES (2u * FLAME_LINE_MAX)
+
+void flame_damage_add(struct flame_damage *damage, uint64_t line, const char *why)
+{
+    if (damage->count < FLAME_DAMAGE_SHOWN) {
+        damage->first[damage->count].line = line;
+        damage->first[damage->count].why = why;
+    }
+    damage->count++;
+}
+
+void flame_damage_text(const struct flame_damage *damage, const char *file, char *text, size_t size)
+{
+    size_t used = 0;
+    snprintf(text, size, "%s: ", file);
+    used = strlen(text);
+    if (damage->count > 0)
+        snprintf(text + used, size - used, "%" PRIu64 " line%s could not be used: ", damage->count,
+                 damage->count == 1 ? "" : "s");
+    for (uint64_t i = 0; i < damage->count && i < FLAME_DAMAGE_SHOWN; i++) {
+        used = strlen(text);
+        snprintf(text + used, size - used, "%s%" PRIu64 " (%s)", i ? ", " : "line ",
+                 damage->first[i].line, damage->first[i].why);
+    }
+    used = strlen(text);
+    if (damage->count > FLAME_DAMAGE_SHOWN)
+        snprintf(text + used, size - used, ", ...");
+    used = strlen(text);
+    if (damage->cut)
+        snprintf(text + used, size - used, "%sthe compressed data are damaged or break off",
+                 damage->count ? "; " : "");
+}
+
+int flame_lines_open(struct flame_lines *lines, const char *name)
+{
+    struct stat status;
+    *lines = (struct flame_lines){.name = name};
+    int file = strcmp(name, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                      : open(name, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return err_set(errno, "%s: cannot be read: %s", name, strerror(errno));
+    if (fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
+        close(file);
+        return err_set(EISDIR, "%s: is a directory, not a file of stacks", name);
+    }
+    lines->buffer = malloc(BUFFER_BYTES);
+    lines->file = lines->buffer ? gzdopen(file, "r") : NULL;
+    if (!lines->file) {
+        free(lines->buffer);
+        lines->buffer = NULL;
+        close(file);
+        return err_no_memory();
+    }
+    return 0;
+}
+
+void flame_lines_close(struct flame_lines *lines)
+{
+    if (lines->file)
+        gzclose(lines->file);
+    free(lines->buffer);
+    lines->file = NULL;
+    lines->buffer = NULL;
+}
+
+/* Puts more behind what is there. */
+static int fill(struct flame_lines *lines)
+{
+    memmove(lines->buffer, lines->buffer + lines->at, lines->end - lines->at);
+    lines->end -= lines->at;
+    lines->at = 0;
+    while (!lines->ended && lines->end < BUFFER_BYTES) {
+        int got =
+            gzread(lines->file, lines->buffer + lines->end, (unsigned)(BUFFER_BYTES - lines->end));
+        int code = Z_OK;
+        const char *why = got <= 0 ? gzerror(lines->file, &code) : "";
+        if (got < 0 && code == Z_ERRNO)
+            return err_set(errno, "%s: cannot be read: %s", lines->name, why);
+        if (got < 0 || code == Z_BUF_ERROR)
+            lines->damage.cut = true;
+        if (got <= 0)
+            lines->ended = true;
+        else
+            lines->end += (size_t)got;
+        if (got > 0)
+            break;
+    }
+    return 0;
+}
+
+int flame_lines_peek(struct flame_lines *lines, const char **text, size_t *length)
+{
+    int result = 0;
+    while (result == 0 && !lines->ended && lines->end - lines->at < BUFFER_BYTES / 2)
+        result = fill(lines);
+    *text = lines->buffer + lines->at;
+    *length = lines->end - lines->at;
+    return result;
+}
+
+int flame_lines_next(struct flame_lines *lines, const char **text, size_t *length)
+{
+    size_t searched = 0;
+    for (;;) {
+        char *begin = lines->buffer + lines->at;
+        size_t there = lines->end - lines->at;
+        char *newline = memchr(begin + searched, '\n', there - searched);
+        if (!newline && !lines->ended && there <= FLAME_LINE_MAX) {
+            searched = there;
+            int result = fill(lines);
+            if (result < 0)
+                return result;
+            continue;
+        }
+        if (!newline && there == 0)
+            return 0;
+        size_t line = newline ? (size_t)(newline - begin) : there;
+        bool rest = lines->skipping;
+        bool too_long = line > FLAME_LINE_MAX;
+        lines->at += line + (newline ? 1 : 0);
+        lines->bytes += line + 1;
+        lines->line += !rest;
+        lines->skipping = !newline && !lines->ended;
+        searched = 0;
+        if (too_long && !rest)
+            flame_damage_add(&lines->damage, lines->line, "longer than 1 MiB");
+        if (too_long || rest)
+            continue;
+        *text = begin;
+        *length = line > 0 && begin[line - 1] == '\r' ? line - 1 : line;
+        return 1;
+    }
+}

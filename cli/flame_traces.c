@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame_traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "flame_trace.h"
+#include "interrupt.h"
+#include "path.h"
+#include "reader.h"
+#include "recorded_path.h"
+#include "supervise.h"
+
+/* One flame graph of traces, while it is made. */
+struct traces {
+    const struct flame_request *request;
+    const struct flame_renderer *renderer;
+    size_t timeline_ops;
+    int (*deliver)(const struct flame_renderer *renderer, const struct flame_result *made,
+                   int result);
+    struct supervision *supervision;
+    const volatile int *stop;
+    struct path_set paths;
+    struct flame_options options;
+    struct flame_fold *fold, *told;
+    struct flame_tree *tree, *told_tree;
+    struct flame_timeline *timeline;
+    struct flame_trace_counts counts; /* of all sides */
+    char damage[1024];
+};
+
+static void show_progress(void *terminal, uint64_t events)
+{
+    fprintf(terminal, "\r%.1f million events ", (double)events / 1e6);
+    fflush(terminal);
+}
+
+static int read_paths(struct traces *traces)
+{
+    const struct flame_request *request = traces->request;
+    const char *path = request->path;
+    char file[PATH_MAX];
+    struct stat status;
+    struct path *read;
+    int result;
+    if (!path)
+        path = recorded_path(request->inputs, request->input_count, traces->supervision, file,
+                             sizeof(file));
+    if (!path)
+        result = path_set_read(path_default_directory(), &traces->paths);
+    else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        result = path_set_read(path, &traces->paths);
+    else if ((result = path_read(path, &read)) == 0)
+        result = path_set_add(&traces->paths, read);
+    return result;
+}
+
+/* Runs the consumer over the inputs. Damage is remembered, and no failure. */
+static int run(struct traces *traces, char **inputs, int count,
+               const struct event_consumer *consumer)
+{
+    struct event_consumer watched = *consumer;
+    struct read_counts counts;
+    watched.watch = &traces->supervision->watch;
+    int result = reader_run_traces((const char *const *)inputs, (size_t)count, &watched,
+                                   traces->stop, &counts);
+    if (traces->supervision->terminal)
+        fputs("\r                              \r", traces->supervision->terminal);
+    if (result < 0 && (counts.damaged == 0 || counts.events == 0))
+        return result;
+    if (result < 0)
+        snprintf(traces->damage, sizeof(traces->damage), "%s", err_message());
+    if (counts.events == 0 && !*traces->stop)
+        return err_set(ENODATA,
+                       "%s: holds no events of optrail's (`optrail report` says more about it)",
+                       inputs[0]);
+    return 0;
+}
+
+static void add_counts(struct flame_trace_counts *to, const struct flame_trace_counts *from)
+{
+    to->ops += from->ops;
+    to->ops_taken += from->ops_taken;
+    to->unfinished += from->unfinished;
+    to->captured += from->captured;
+    to->told += from->told;
+    to->no_op += from->no_op;
+    to->op_unknown += from->op_unknown;
+    to->no_stack += from->no_stack;
+    to->unpaired += from->unpaired;
+}
+
+/* Reads the traces of one side; twice if only the slowest ops are wanted. */
+static int read_side(struct traces *traces, unsigned side, char **inputs, int count)
+{
+    struct flame_tail *tail = NULL;
+    struct flame_trace *trace = NULL;
+    struct flame_trace_options options = {
+        .paths = &traces->paths,
+        .fold = traces->fold,
+        .told = traces->told,
+        .side = side,
+        .op = traces->options.op,
+        .timeline = traces->timeline,
+        .timeline_ops = traces->timeline_ops,
+        .progress = traces->supervision->terminal ? show_progress : NULL,
+        .progress_context = traces->supervision->terminal,
+    };
+    int result = 0;
+    if (traces->request->tail > 0) {
+        result = flame_tail_new(&traces->paths, traces->request->tail, &tail);
+        if (result == 0)
+            result = run(traces, inputs, count, flame_tail_consumer(tail));
+        if (result == 0)
+            result = flame_tail_end(tail);
+        options.tail = tail;
+    }
+    if (result == 0)
+        result = flame_trace_new(&options, &trace);
+    if (result == 0)
+        result = run(traces, inputs, count, flame_trace_consumer(trace));
+    if (result == 0)
+        result = flame_trace_end(trace);
+    if (trace) {
+        struct flame_trace_counts counts = flame_trace_counts(trace);
+        add_counts(&traces->counts, &counts);
+    }
+    flame_trace_free(trace);
+    flame_tail_free(tail);
+    return result;
+}
+
+static int make_targets(struct traces *traces)
+{
+    unsigned sides = traces->request->compare ? 2 : 1;
+    traces->options = traces->request->options;
+    if (traces->renderer->timeline)
+        return flame_timeline_new(&traces->timeline);
+    if (!traces->options.kinds)
+        traces->options.kinds = 1u << FLAME_stage;
+    if (traces->options.kinds & ~(1u << FLAME_stage | 1u << FLAME_lock))
+        return err_set(ENODATA, "traces hold no samples of this kind: --kind lock and stage show "
+                                "what there is");
+    int result = flame_fold_new(&traces->options, sides, &traces->fold, &traces->tree);
+    return result < 0 ? result
+                      : flame_fold_new(&traces->options, sides, &traces->told, &traces->told_tree);
+}
+
+static int note_counts(const struct traces *traces, struct flame_tree *tree, bool told)
+{
+    const struct flame_trace_counts *counts = &traces->counts;
+    bool locks = traces->options.kinds >> FLAME_lock & 1;
+    int result = 0;
+    if (traces->request->tail > 0)
+        result = flame_tree_note(tree, "the slowest ops: %" PRIu64 " of %" PRIu64,
+                                 counts->ops_taken, counts->ops);
+    if (result == 0 && counts->unfinished > 0)
+        result = flame_tree_note(tree, "%" PRIu64 " ops did not come to their end and are left out",
+                                 counts->unfinished);
+    if (result == 0 && locks && told)
+        result = flame_tree_note(tree, "no waits were captured (`optrail record --locks` does): "
+                                       "these are what the daemon tells of its locks, without "
+                                       "call stacks");
+    if (result == 0 && locks && !told && counts->no_op + counts->op_unknown > 0)
+        result = flame_tree_note(tree,
+                                 "of the waits, %" PRIu64 " are of threads that worked for no op, "
+                                 "%" PRIu64 " of ops that did not come to their end",
+                                 counts->no_op, counts->op_unknown);
+    if (result == 0 && locks && !told && counts->no_stack > 0)
+        result = flame_tree_note(tree, "%" PRIu64 " waits have no known stack", counts->no_stack);
+    if (result == 0 && locks && !told && counts->unpaired > 0)
+        result = flame_tree_note(tree, "%" PRIu64 " events tell more of a wait that was not told",
+                                 counts->unpaired);
+    if (result == 0 && *traces->damage)
+        result = flame_tree_note(tree, "%s", traces->damage);
+    return result;
+}
+
+static int finish_tree(struct traces *traces, struct flame_tree **tree)
+{
+    bool told = !(traces->options.kinds >> FLAME_stage & 1) && traces->counts.captured == 0 &&
+                traces->counts.told > 0;
+    struct flame_fold *fold = told ? traces->told : traces->fold;
+    *tree = told ? traces->told_tree : traces->tree;
+    int result = flame_fold_finish(fold);
+    struct flame_fold_counts counts = flame_fold_counts(fold);
+    if (result == 0 && counts.taken == 0)
+        return counts.filtered > 0
+                   ? err_set(ENODATA, "none of the %" PRIu64 " samples is of what was asked for",
+                             counts.filtered)
+                   : err_set(ENODATA, "%s: holds no samples of this kind",
+                             traces->request->inputs[0]);
+    for (unsigned side = 0; result == 0 && (*tree)->sides > 1 && side < 2; side++) {
+        result = flame_tree_set(&(*tree)->side_names[side], side ? "after" : "before");
+        if (result == 0 && (*tree)->sum[side].value == 0)
+            result = err_set(ENODATA, "there are no samples %s: nothing to compare with",
+                             (*tree)->side_names[side]);
+    }
+    return result == 0 ? note_counts(traces, *tree, told) : result;
+}
+
+static int finish(struct traces *traces)
+{
+    struct flame_result made = {.what = traces->options.kinds >> FLAME_stage & 1
+                                            ? "time of ops by stage"
+                                            : "waits for locks",
+                                .timeline = traces->timeline};
+    int result = 0;
+    if (traces->timeline && traces->timeline->slice_count == 0)
+        result = err_set(ENODATA, "%s: no op came to its end", traces->request->inputs[0]);
+    if (!traces->timeline)
+        result = finish_tree(traces, &made.tree);
+    if (result == 0 && *traces->damage)
+        return traces->deliver(traces->renderer, &made, err_set(EBADMSG, "%s", traces->damage));
+    return result == 0 ? traces->deliver(traces->renderer, &made, 0) : result;
+}
+
+static int work(void *context, struct supervision *supervision)
+{
+    struct traces *traces = context;
+    const struct flame_request *request = traces->request;
+    int before = request->compare ? 1 : request->input_count;
+    traces->supervision = supervision;
+    traces->stop = interrupt_install();
+    int result = read_paths(traces);
+    if (result == 0)
+        result = make_targets(traces);
+    if (result == 0)
+        result = read_side(traces, 0, request->inputs, before);
+    if (result == 0 && request->compare)
+        result = read_side(traces, 1, request->inputs + 1, request->input_count - 1);
+    supervision->past_the_data = 1;
+    if (result == 0)
+        result = finish(traces);
+    flame_fold_free(traces->fold);
+    flame_fold_free(traces->told);
+    flame_tree_free(traces->tree);
+    flame_tree_free(traces->told_tree);
+    flame_timeline_free(traces->timeline);
+    path_set_free(&traces->paths);
+    return result;
+}
+
+int flame_run_traces(const struct flame_request *request, const struct flame_renderer *renderer,
+                     size_t timeline_ops,
+                     int (*deliver)(const struct flame_renderer *renderer,
+                                    const struct flame_result *made, int result))
+{
+    struct traces traces = {
+        .request = request, .renderer = renderer, .timeline_ops = timeline_ops, .deliver = deliver};
+    const struct supervisor_options options = {
+        .data_name = request->input_count == 1 ? request->inputs[0] : "one of the traces"};
+    if (renderer->timeline && request->compare)
+        return err_set(EINVAL, "--format %s shows single ops: --diff is not for it",
+                       renderer->name);
+    if (request->event || request->input)
+        return err_set(EINVAL, "--event and --input are for files of stacks, not for traces");
+    int result = supervise(work, &traces, &options);
+    /* wrong use was ruled out before: from here on it is the data */
+    return result == -EINVAL ? -EBADMSG : result;
+}
