@@ -184,7 +184,7 @@ static void add_evidence(const struct report *report, const struct report_op *op
     for (size_t i = 0; i < op->stage_count && count < 4; i++) {
         const struct report_queue *queue =
             op->stages[i].share >= 0.1 ? queue_of(report, op->stages[i].name) : NULL;
-        if (queue)
+        if (queue && queue->servers > 0)
             evidence_queue(queue, words->sentences[count++], size);
     }
     const struct report_lock *lock = cause->lock;

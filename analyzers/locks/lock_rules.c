@@ -55,22 +55,27 @@ static bool frame_has(const char *frame, const char *part, size_t length)
     return false;
 }
 
-/* Whether the parts of the pattern are found, from the inside to the outside. */
-static bool matches(const char *frames, const char *pattern)
+/* The frame outside of this one; NULL: there is none. */
+static const char *outer(const char *frame)
 {
-    size_t number = 0, limit = INNER_FRAMES;
+    const char *end = frame_end(frame);
+    return *end && end[1] ? end + 1 : NULL;
+}
+
+/* Whether this frame has the pattern's first part, and the frames outside of it the others. */
+static bool matches(const char *frame, const char *pattern)
+{
     const char *part = pattern;
-    for (const char *frame = frames; *frame && number < limit; number++) {
+    for (bool first = true; frame; frame = outer(frame), first = false) {
         const char *border = strstr(part, " < ");
         size_t length = border ? (size_t)(border - part) : strlen(part);
-        if (frame_has(frame, part, length)) {
-            if (!border)
-                return true;
+        bool here = frame_has(frame, part, length);
+        if (here && !border)
+            return true;
+        if (here)
             part = border + 3;
-            limit = SIZE_MAX;
-        }
-        const char *end = frame_end(frame);
-        frame = *end ? end + 1 : end;
+        else if (first)
+            return false;
     }
     return false;
 }
@@ -80,10 +85,12 @@ const struct lock_rule *lock_rules_find(uint16_t kind, const char *frames)
     if (!frames || kind == WAIT_allocator || kind == WAIT_libc)
         return NULL;
     enum rule_class class = class_of(kind);
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if ((rows[i].class == CLASS_ANY || rows[i].class == class) &&
-            matches(frames, rows[i].rule.frames))
-            return &rows[i].rule;
+    const char *frame = *frames ? frames : NULL;
+    for (int inner = 0; frame && inner < INNER_FRAMES; inner++, frame = outer(frame))
+        for (size_t i = 0; i < ROW_COUNT; i++)
+            if ((rows[i].class == CLASS_ANY || rows[i].class == class) &&
+                matches(frame, rows[i].rule.frames))
+                return &rows[i].rule;
     return NULL;
 }
 

@@ -134,7 +134,7 @@ static void site(FILE *out, int width, const struct report_lock_site *row)
     text_paragraph(out, 4, width, text);
 }
 
-static void lock(FILE *out, int width, const struct report_lock *row)
+static void lock(FILE *out, int width, const struct report *report, const struct report_lock *row)
 {
     char text[512], waits[24], time[24], number[24];
     size_t used = (size_t)snprintf(text, sizeof(text), "%.160s", row->name);
@@ -164,8 +164,10 @@ static void lock(FILE *out, int width, const struct report_lock *row)
     }
     if (strcmp(row->class, "lock") == 0)
         ceiling(out, width, row);
-    parts(out, width, "asked for in:", row->waiters, row->waiter_count);
-    parts(out, width, "held for:", row->holders, row->holder_count);
+    if (report->load.known) { /* else nobody knows of stages */
+        parts(out, width, "asked for in:", row->waiters, row->waiter_count);
+        parts(out, width, "held for:", row->holders, row->holder_count);
+    }
     meanwhile(out, width, row);
     threads(out, width, row);
     for (size_t i = 0; i < row->site_count && i < SHOWN_SITES; i++)
@@ -210,7 +212,7 @@ int render_locks(const struct report *report, const struct render_options *optio
     text_verdicts(report, width, out);
     nothing(report, width, out);
     for (size_t i = 0; i < report->lock_count; i++)
-        lock(out, width, &report->locks[i]);
+        lock(out, width, report, &report->locks[i]);
     text_queues(out, report);
     text_losses(report, width, out);
     if (fflush(out) == EOF || ferror(out))

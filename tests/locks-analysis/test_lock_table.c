@@ -231,6 +231,11 @@ static void rules(void **state)
     assert_string_equal(rule->name, "pg.lock");
     rule = lock_rules_find(WAIT_mutex, "x;SharedLRU<a>::lookup;FileStore::lfn_open;clone3");
     assert_string_equal(rule->name, "filestore.fd_cache");
+    /* the innermost frame that any row knows decides */
+    rule = lock_rules_find(WAIT_mutex, "pthread_mutex_lock;FileStore::queue_op;"
+                                       "Finisher::finisher_thread_entry;clone3");
+    assert_string_equal(rule->name, "filestore.op_queue");
+    assert_null(lock_rules_find(WAIT_mutex, "SharedLRU<a>::lookup"));
     assert_null(lock_rules_find(WAIT_mutex, "x;y;z"));
     assert_null(lock_rules_find(WAIT_mutex, NULL));
     assert_true(lock_site_name(WAIT_mutex, "std::mutex::lock;main", name, sizeof(name)));
