@@ -252,18 +252,18 @@ static int make_title(struct flame_tree *tree, const char *what)
     return flame_tree_set(&tree->title, text);
 }
 
-/* Writes what was made, and what could not be. `result` and the message in place: of the making,
- * which may have met damage. */
+/* Writes what was made, and to `said` what could not be. `result` and the message in place: of the
+ * making, which may have met damage. */
 static int deliver(const struct flame_renderer *renderer, const struct flame_result *made,
-                   int result)
+                   int result, FILE *said)
 {
     char damage[1024];
     snprintf(damage, sizeof(damage), "%s", err_message());
     for (size_t i = 0; made->tree && i < made->tree->note_count; i++)
         if (result == 0 || strcmp(made->tree->notes[i], damage) != 0)
-            fprintf(stderr, "optrail: %s\n", made->tree->notes[i]);
+            fprintf(said, "optrail: %s\n", made->tree->notes[i]);
     for (size_t i = 0; made->timeline && i < made->timeline->note_count; i++)
-        fprintf(stderr, "optrail: %s\n", made->timeline->notes[i]);
+        fprintf(said, "optrail: %s\n", made->timeline->notes[i]);
     int written = made->tree ? make_title(made->tree, made->what) : 0;
     if (written == 0)
         written = write_output(renderer, made);
@@ -280,7 +280,7 @@ static int run_files(const struct flame_renderer *renderer)
                        renderer->name);
     int result = flame_read_files(&request, &made.tree);
     if (made.tree)
-        result = deliver(renderer, &made, result);
+        result = deliver(renderer, &made, result, stderr);
     flame_tree_free(made.tree);
     return result;
 }

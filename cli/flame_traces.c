@@ -23,7 +23,7 @@ struct traces {
     const struct flame_renderer *renderer;
     size_t timeline_ops;
     int (*deliver)(const struct flame_renderer *renderer, const struct flame_result *made,
-                   int result);
+                   int result, FILE *said);
     struct supervision *supervision;
     const volatile int *stop;
     struct path_set paths;
@@ -216,9 +216,15 @@ static int finish(struct traces *traces)
         result = err_set(ENODATA, "%s: no op came to its end", traces->request->inputs[0]);
     if (!traces->timeline)
         result = finish_tree(traces, &made.tree);
-    if (result == 0 && *traces->damage)
-        return traces->deliver(traces->renderer, &made, err_set(EBADMSG, "%s", traces->damage));
-    return result == 0 ? traces->deliver(traces->renderer, &made, 0) : result;
+    if (result < 0)
+        return result;
+    FILE *said = fmemopen(traces->supervision->notes, sizeof(traces->supervision->notes), "w");
+    if (!said)
+        return err_no_memory();
+    result = *traces->damage ? err_set(EBADMSG, "%s", traces->damage) : 0;
+    result = traces->deliver(traces->renderer, &made, result, said);
+    fclose(said);
+    return result;
 }
 
 static int work(void *context, struct supervision *supervision)
@@ -250,7 +256,7 @@ static int work(void *context, struct supervision *supervision)
 int flame_run_traces(const struct flame_request *request, const struct flame_renderer *renderer,
                      size_t timeline_ops,
                      int (*deliver)(const struct flame_renderer *renderer,
-                                    const struct flame_result *made, int result))
+                                    const struct flame_result *made, int result, FILE *said))
 {
     struct traces traces = {
         .request = request, .renderer = renderer, .timeline_ops = timeline_ops, .deliver = deliver};

@@ -13,10 +13,11 @@ struct flame_result {
 };
 
 /* Reads traces in a child process (supervise.h), makes what the renderer wants and hands it to
- * `deliver` there, with the result and message so far; returns what that does. */
+ * `deliver` there, with the result and message so far, and where to say what is to be said; returns
+ * what that does. */
 int flame_run_traces(const struct flame_request *request, const struct flame_renderer *renderer,
                      size_t timeline_ops,
                      int (*deliver)(const struct flame_renderer *renderer,
-                                    const struct flame_result *made, int result));
+                                    const struct flame_result *made, int result, FILE *said));
 
 #endif

@@ -45,6 +45,7 @@ struct supervisor {
     struct supervisor_options options;
     struct supervision *shared; /* with the child */
     char *directory;            /* for the child's temporary files; NULL: could not be made */
+    int died_of;                /* the signal that ended the last child; 0: none did */
 };
 
 enum end { CAME_TO_ITS_END, DIED, WAS_STUCK, WAS_TOLD };
@@ -237,7 +238,7 @@ static void describe(enum end end, int status, char *why, size_t size)
 }
 
 /* Once. What is not CAME_TO_ITS_END is described in `why`. A negative errno: it could not start. */
-static int try_once(const struct supervisor *supervisor, char *why, size_t size)
+static int try_once(struct supervisor *supervisor, char *why, size_t size)
 {
     struct supervision *shared = supervisor->shared;
     sigset_t mask;
@@ -246,6 +247,7 @@ static int try_once(const struct supervisor *supervisor, char *why, size_t size)
     shared->watch.beats = shared->watch.call = 0;
     shared->past_the_data = 0;
     shared->message[0] = '\0';
+    shared->notes[0] = '\0';
     fflush(NULL); /* or the child would write what is buffered once more */
     block_signals(&mask);
     pid_t pid = fork();
@@ -258,6 +260,7 @@ static int try_once(const struct supervisor *supervisor, char *why, size_t size)
     enum end end = wait_for_child(supervisor, pid, &status);
     child_pid = 0;
     describe(end, status, why, size);
+    supervisor->died_of = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     return (int)end;
 }
 
@@ -284,7 +287,7 @@ static bool leave_out(struct read_watch *watch, const char *why)
     return true;
 }
 
-static int run(const struct supervisor *supervisor)
+static int run(struct supervisor *supervisor)
 {
     struct supervision *shared = supervisor->shared;
     char why[40] = "";
@@ -292,15 +295,19 @@ static int run(const struct supervisor *supervisor)
 
     do
         end = try_once(supervisor, why, sizeof(why));
-    while ((end == DIED || end == WAS_STUCK) && !shared->past_the_data &&
-           leave_out(&shared->watch, why));
+    while (((end == DIED && supervisor->died_of != SIGPIPE) || end == WAS_STUCK) &&
+           !shared->past_the_data && leave_out(&shared->watch, why));
     if (end < 0)
         return end;
+    if (end == CAME_TO_ITS_END)
+        fputs(shared->notes, stderr);
     if (end == CAME_TO_ITS_END)
         return shared->result < 0 ? err_set(-shared->result, "%s", shared->message)
                                   : shared->result;
     if (end == WAS_TOLD)
         return err_set(EINTR, "interrupted");
+    if (end == DIED && supervisor->died_of == SIGPIPE)
+        return err_set(EPIPE, "nobody reads the output any more");
     if (shared->past_the_data)
         return err_set(EFAULT, "the report's own process %s: this is an error of optrail's", why);
     return err_set(EIO, "%.600s: is damaged: babeltrace2 %s on it, and nothing of it can be read",
@@ -333,6 +340,8 @@ int supervise(int (*work)(void *context, struct supervision *supervision), void 
     munmap(supervisor.shared, sizeof(*supervisor.shared));
     if (result == -EINTR && signal_count > 0)
         end_by_signal(last_signal);
+    if (result == -EPIPE) /* as every program in a pipe */
+        end_by_signal(SIGPIPE);
     handle_signals(SIG_DFL);
     return result;
 }

@@ -20,7 +20,9 @@ struct supervision {
 
     FILE *terminal; /* where progress may be shown: standard error, if it is a terminal; else
                        NULL */
-    int result;     /* of the work */
+    char notes[4096]; /* lines for standard error, which the child's library must not reach: printed
+                         when the work has come to its end */
+    int result;       /* of the work */
     char message[1024];
 };
 

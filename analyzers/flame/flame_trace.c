@@ -100,11 +100,11 @@ static int add_stages(struct flame_trace *trace, uint32_t type)
     return result;
 }
 
-/* Puts "[name]" behind the innermost frame. */
+/* Puts what is waited for behind the innermost frame. */
 static int add_leaf(struct flame_fold *fold, const char *lock, uint32_t *frames, size_t *count)
 {
     char leaf[192];
-    snprintf(leaf, sizeof(leaf), "[%.180s]", lock);
+    snprintf(leaf, sizeof(leaf), "waits for %.170s", lock);
     for (char *at = leaf; (at = strchr(at, ';')) != NULL;)
         *at = ':';
     int result = name_text(fold, leaf, &frames[*count]);
@@ -302,7 +302,7 @@ static int take_event(void *context, const struct optrail_event *event)
         struct lock_wait wait = {0};
         lock_wait_take(&wait, event);
         if (!is_contention(&wait))
-            return 0;
+            return flame_waits_skip(trace->waits, event);
         trace->counts.captured++;
         if (!trail_builder_current(trace->builder, event->pid, event->tid, &op, &point))
             op = 0;

@@ -10,6 +10,7 @@
 #define BUCKETS 16384u
 #define THREADS 8192u
 #define NONE    UINT32_MAX
+#define SKIPPED (UINT32_MAX - 1) /* what the thread told last is not wanted */
 
 struct kept {
     struct lock_wait wait; /* its op: 0 none */
@@ -79,7 +80,7 @@ static int settle(struct flame_waits *waits, struct teller *teller)
 {
     uint32_t row = teller->row;
     teller->row = NONE;
-    if (row == NONE || !waits->rows[row].used || waits->rows[row].wait.op != 0 ||
+    if (row == NONE || row == SKIPPED || !waits->rows[row].used || waits->rows[row].wait.op != 0 ||
         waits->rows[row].wait.pid != teller->pid || waits->rows[row].wait.tid != teller->tid)
         return 0;
     struct lock_wait wait = waits->rows[row].wait;
@@ -118,6 +119,14 @@ int flame_waits_begin(struct flame_waits *waits, const struct optrail_event *eve
     return result;
 }
 
+int flame_waits_skip(struct flame_waits *waits, const struct optrail_event *event)
+{
+    struct teller *teller = teller_of(waits, event->pid, event->tid);
+    int result = settle(waits, teller);
+    *teller = (struct teller){event->pid, event->tid, SKIPPED};
+    return result;
+}
+
 int flame_waits_add(struct flame_waits *waits, const struct lock_wait *wait)
 {
     uint32_t row;
@@ -127,7 +136,9 @@ int flame_waits_add(struct flame_waits *waits, const struct lock_wait *wait)
 void flame_waits_more(struct flame_waits *waits, const struct optrail_event *event)
 {
     const struct teller *teller = teller_of(waits, event->pid, event->tid);
-    struct kept *kept = teller->row == NONE ? NULL : &waits->rows[teller->row];
+    struct kept *kept = teller->row < FLAME_WAITS ? &waits->rows[teller->row] : NULL;
+    if (teller->row == SKIPPED && teller->pid == event->pid && teller->tid == event->tid)
+        return;
     if (!kept || !kept->used || kept->wait.pid != event->pid || kept->wait.tid != event->tid ||
         kept->wait.lock != event->key) {
         waits->unpaired++;

@@ -27,6 +27,9 @@ void flame_waits_free(struct flame_waits *waits); /* NULL is fine */
 /* Takes lock.waited: `op` is that of its thread at that time, 0: none. */
 int flame_waits_begin(struct flame_waits *waits, const struct optrail_event *event, uint64_t op);
 
+/* lock.waited of a kind that is not wanted: nor is what else is told of it. */
+int flame_waits_skip(struct flame_waits *waits, const struct optrail_event *event);
+
 /* Takes a wait that is known whole, with its op (0: none). */
 int flame_waits_add(struct flame_waits *waits, const struct lock_wait *wait);
 
