@@ -5,6 +5,7 @@
 #include "blame.h"
 #include "err.h"
 #include "fold.h"
+#include "knots.h"
 #include "predict.h"
 #include "verdict_words.h"
 
@@ -111,7 +112,7 @@ static int fill(void *state, struct report *report)
     double all = 0;
     for (size_t i = 0; i < report->op_count; i++)
         all += (double)report->ops[i].total_ns;
-    int rc = 0;
+    int rc = knots_note(report);
     for (size_t i = 0; rc == 0 && i < report->op_count; i++)
         if (report->ops[i].count > 0 && *report->ops[i].path &&
             (double)report->ops[i].total_ns >= WORTH_A_SENTENCE * all)

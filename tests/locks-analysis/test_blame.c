@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "blame.h"
+#include "knots.h"
 #include "predict.h"
 
 static struct report *report;
@@ -172,6 +173,13 @@ static void a_circle_ends(void **state)
         report_sort_parts(lock->holders, lock->holder_count);
     }
     all_is_somebodys();
+    assert_int_equal(knots_note(report), 0);
+    assert_int_equal(report->note_count, 1);
+    assert_non_null(strstr(report->notes[0], ": a, b."));
+    /* what waits for a knot is in none */
+    assert_int_equal(report_set_string(&report->locks[1].holders[0].name, "osd.prepare"), 0);
+    assert_int_equal(knots_note(report), 0);
+    assert_int_equal(report->note_count, 1);
     report_free(report);
 }
 
