@@ -178,6 +178,27 @@ static int open_locks(struct recording *recording)
     return lock_capture_open(&options, &recording->locks);
 }
 
+/* Its name among those that are recorded: with its process, if others are called the same, as OSDs
+ * of several clusters on one host are. Each has a directory of that name. */
+static void name_recording(struct recording *recording, const struct target *targets, size_t count)
+{
+    const struct target *own = &recording->target;
+    char other[sizeof(recording->name)];
+    bool shared = false;
+
+    target_short_name(own, recording->name, sizeof(recording->name));
+    for (size_t i = 0; i < count; i++) {
+        target_short_name(&targets[i], other, sizeof(other));
+        shared = shared || (targets[i].pid != own->pid && strcmp(other, recording->name) == 0);
+    }
+    if (shared) {
+        size_t length = strnlen(recording->name, sizeof(recording->name) - 12);
+        snprintf(recording->name + length, sizeof(recording->name) - length, ".%d", own->pid);
+    }
+    for (char *space = recording->name; (space = strchr(space, ' ')) != NULL;)
+        *space = '.';
+}
+
 static int prepare(struct recording *recording, const struct tracer_options *tracing,
                    const char *id)
 {
@@ -194,9 +215,6 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
                               : target_path_file(&staged, path_file, sizeof(path_file))};
     int result = live_source_map(&recording->target, &recording->map, &exact);
 
-    target_short_name(&recording->target, recording->name, sizeof(recording->name));
-    for (char *space = recording->name; (space = strchr(space, ' ')) != NULL;)
-        *space = '.';
     snprintf(recording->directory, sizeof(recording->directory), "%s/%s", options->trace,
              recording->name);
     recording->asked_seen = record_signals_count();
@@ -326,6 +344,7 @@ static int record_targets(const struct record_options *options, const struct tar
     for (size_t i = 0; result == 0 && i < count; i++) {
         recordings[i].options = options;
         recordings[i].target = targets[i];
+        name_recording(&recordings[i], targets, count);
         result = prepare(&recordings[i], &tracing, id);
     }
     if (result == 0)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -189,28 +190,36 @@ static void abandon(bt_graph *graph)
         ;
 }
 
+/* babeltrace2 has one list for the classes of all plugins, which is changed when a plugin is found
+ * and when a graph goes, and says nothing of threads (src/lib/plugin/plugin-so.c): one at a time. A
+ * graph that runs has all it needs to itself. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
 /* The feed through the sink, and nothing else. */
 static int run_sink(struct event_feed *feed, const char *directory)
 {
-    const struct bt_component_class_source *class = event_source_class_create();
+    const struct bt_component_class_source *class;
     const bt_component_source *source;
     const bt_component_sink *sink;
     bt_graph *graph;
+    bool made;
     int result = 0;
 
-    if (!class)
-        return -ENOMEM;
+    pthread_mutex_lock(&making);
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
+    class = event_source_class_create();
     graph = bt_graph_create(0);
-    if (!graph ||
-        bt_graph_add_source_component_with_initialize_method_data(
-            graph, class, "events", NULL, feed, BT_LOGGING_LEVEL_NONE, &source) !=
-            BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
-        !add_sink(graph, directory, &sink) ||
-        bt_graph_connect_ports(graph,
-                               bt_component_source_borrow_output_port_by_index_const(source, 0),
-                               bt_component_sink_borrow_input_port_by_index_const(sink, 0),
-                               NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
+    made = class && graph &&
+           bt_graph_add_source_component_with_initialize_method_data(
+               graph, class, "events", NULL, feed, BT_LOGGING_LEVEL_NONE, &source) ==
+               BT_GRAPH_ADD_COMPONENT_STATUS_OK &&
+           add_sink(graph, directory, &sink) &&
+           bt_graph_connect_ports(graph,
+                                  bt_component_source_borrow_output_port_by_index_const(source, 0),
+                                  bt_component_sink_borrow_input_port_by_index_const(sink, 0),
+                                  NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+    pthread_mutex_unlock(&making);
+    if (!made) {
         result = complain(directory);
     } else if (!run(graph)) {
         bt_current_thread_clear_error();
@@ -223,8 +232,10 @@ static int run_sink(struct event_feed *feed, const char *directory)
         abandon(graph);
         graph = NULL;
     }
+    pthread_mutex_lock(&making);
     bt_graph_put_ref(graph);
     bt_component_class_source_put_ref(class);
+    pthread_mutex_unlock(&making);
     return result;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written is what is read: events, losses, and what the trace says of itself. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -199,6 +200,53 @@ static void no_events_are_a_trace_as_well(void **state)
     trace_directory_remove(parent);
 }
 
+/* Recordings of several daemons, each in a thread of its own, that end at the same moment: so does
+ * `optrail record --all`. */
+enum { AT_ONCE = 4, ROUNDS = 25 };
+
+struct recorder {
+    pthread_t thread;
+    pthread_barrier_t *ready;
+    char directory[128];
+    int result;
+};
+
+static void *record_briefly(void *context)
+{
+    struct recorder *recorder = context;
+    struct source source = {.next = EVENTS - 100};
+    struct event_feed feed = {.context = &source, .next = source_next, .facts = beginning};
+
+    pthread_barrier_wait(recorder->ready);
+    recorder->result = trace_write(&feed, recorder->directory, &at_end);
+    return NULL;
+}
+
+static void several_at_once(void **state)
+{
+    struct recorder recorders[AT_ONCE];
+    pthread_barrier_t ready;
+    char parent[64], directory[96];
+
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&ready, NULL, AT_ONCE), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        make_directory(parent, directory, sizeof(directory));
+        for (int i = 0; i < AT_ONCE; i++) {
+            recorders[i].ready = &ready;
+            snprintf(recorders[i].directory, sizeof(recorders[i].directory), "%s-%d", directory, i);
+            assert_int_equal(
+                pthread_create(&recorders[i].thread, NULL, record_briefly, &recorders[i]), 0);
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            pthread_join(recorders[i].thread, NULL);
+            assert_int_equal(recorders[i].result, 0);
+        }
+        trace_directory_remove(parent);
+    }
+    pthread_barrier_destroy(&ready);
+}
+
 static void a_place_that_cannot_be_written(void **state)
 {
     struct source source = {0};
@@ -215,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_whole_trace),
         cmocka_unit_test(a_feed_that_fails_keeps_what_there_was),
         cmocka_unit_test(no_events_are_a_trace_as_well),
+        cmocka_unit_test(several_at_once),
         cmocka_unit_test(a_place_that_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
