@@ -51,20 +51,24 @@ const volatile bool follow_owners = true;
 #define CONDVAR_SAMPLE   64
 
 /* Of the releases that end a wait shorter than this, the stacks of one in so many are taken. */
-#define SHORT_WAIT_NS  20000
+#define SHORT_WAIT_NS  100000
 #define SHORT_RELEASES 8
 
-/* How many threads wait, at this moment, for something that somebody else has: without any, nobody
- * is watched. */
-int waiters = 0;
-/* The only process there is, by the kernel's number; 0: there are several, or it is not known. */
+/* The only process there is, by the kernel's number, with the number 0 among the processes; 0: there
+ * are several, or it is not known. */
 __u32 only_tgid = 0;
+/* By their numbers. */
+struct lock_process process_facts[LOCK_MAX_PROCESSES];
 /* By the low bits of a thread's number, so that most calls are told to be of no interest without a
  * look into a table: BUSY_* of any thread with these bits. */
 #define BUSY_ROOM   65536
 #define BUSY_INSIDE 1 /* in a wait, or in a wake that matters */
 #define BUSY_HOLDS  2 /* has a lock that it waited for */
 __u8 busy[BUSY_ROOM];
+/* By the low bits of a thread's number: how many wait for something that such a thread has. Without
+ * any, what the scheduler does with it is of no interest. */
+#define WATCHED_THREADS 16384
+__u32 watched[WATCHED_THREADS];
 /* How many wait at words of this hash, of those that are followed: most wakes are for others. */
 #define WAITED_ROOM 4096
 __u32 waited[WAITED_ROOM];
@@ -79,7 +83,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, LOCK_MAX_PROCESSES);
     __type(key, __u32);
-    __type(value, struct lock_process);
+    __type(value, __u32); /* its number */
 } processes SEC(".maps");
 
 /* In a pid namespace: by the number there, for the kernel's is not known to the loader. */
@@ -87,7 +91,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, LOCK_MAX_PROCESSES);
     __type(key, __u32);
-    __type(value, struct lock_process);
+    __type(value, __u32);
 } named_processes SEC(".maps");
 
 struct {
@@ -97,20 +101,9 @@ struct {
     __type(value, struct lock_site);
 } sites SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LOCK_MAX_THREADS);
-    __type(key, __u64);
-    __type(value, struct lock_thread);
-} threads SEC(".maps");
-
-/* What a new row of `threads` begins with: too large for a program's stack. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct lock_thread);
-} blank_thread SEC(".maps");
+/* Rows of threads. A thread's is at one of a few places that follow from its number: no helper is
+ * called to find it. */
+struct lock_thread threads[LOCK_MAX_THREADS];
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -138,9 +131,9 @@ static __always_inline void count(__u32 which)
         (*counter)++;
 }
 
+#include "lock_threads.bpf.h"
 #include "lock_kinds.bpf.h"
 #include "lock_stack.bpf.h"
-#include "lock_threads.bpf.h"
 
 /* Waits for something that need not come: at a condition variable or a semaphore, which both wait
  * while a word is 0. Most are those of threads that have nothing to do; so a sample is enough. */
@@ -156,20 +149,24 @@ static __always_inline bool choose_idle(__u32 *weight)
     return false;
 }
 
-static __always_inline void begin_wait(const struct lock_process *process, __u32 tgid, __u64 uaddr,
-                                       __u32 op, __u32 value)
+static __always_inline void begin_wait(__u32 process, __u32 tgid, __u64 uaddr, __u32 op,
+                                       __u32 value)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
-    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    __u64 now = bpf_ktime_get_ns(), counter = registers->ip, stack_pointer = registers->sp;
-    __u32 weight = 0, tid = tid_of_current();
-    struct wait_facts facts = {.lock = uaddr};
-    __u16 flags = 0;
+    __u32 weight = 0;
     bool shared, asked = (op & FUTEX_COMMAND) == FUTEX_WAIT_BITSET && value == 0;
     /* before anything that takes time */
     if (asked && !choose_idle(&weight))
         return;
-    __u32 class = site_class(process->pid, counter, stack_pointer, &shared);
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    __u64 now = bpf_ktime_get_ns(), counter = registers->ip, stack_pointer = registers->sp;
+    __u64 key = thread_key(tgid, task);
+    struct lock_thread *thread = thread_row(key, process, true);
+    if (!thread)
+        return;
+    struct wait_facts facts = {.lock = uaddr};
+    __u16 flags = 0;
+    __u32 class = site_class(thread, counter, stack_pointer, &shared);
     if (class == LOCK_SITE_CONDVAR && shared) {
         if (!asked && !choose_idle(&weight))
             return;
@@ -190,10 +187,6 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
         count(LOCK_REFUSED);
         return;
     }
-    __u64 key = thread_key(tgid, task);
-    struct lock_thread *thread = thread_row(key, process->pid, tid);
-    if (!thread)
-        return;
     if (wakes_when_released(facts.kind) && thread->last_word == uaddr &&
         thread->last_counter == counter && thread->last_stack_pointer == stack_pointer)
         flags |= LOCK_RECORD_CONTINUES;
@@ -218,7 +211,7 @@ static __always_inline void begin_wait(const struct lock_process *process, __u32
     thread->followed = follow_owners && is_followed(facts.kind);
     if (thread->followed) {
         if (facts.owner)
-            watch(thread, (__u64)tgid << 32 | facts.owner, process->pid, now);
+            watch(thread, (__u64)tgid << 32 | facts.owner, process, now);
         count_waiter(uaddr, 1);
     }
     thread->lock = facts.lock;
@@ -240,15 +233,15 @@ static __always_inline __u64 held_for(struct lock_thread *thread, __u64 uaddr, _
     return held;
 }
 
-static __always_inline void begin_wake(const struct lock_process *process, __u32 tgid, __u64 uaddr)
+static __always_inline void begin_wake(__u32 process, __u32 tgid, __u64 uaddr)
 {
     __u64 key = thread_key(tgid, bpf_get_current_task_btf());
     __u8 *bits = busy_bits(key);
     bool is_waited = waited[waited_at(uaddr) & (WAITED_ROOM - 1)];
     if (!(*bits & BUSY_HOLDS) && !is_waited)
         return;
-    struct lock_thread *thread = is_waited ? thread_row(key, process->pid, tid_of_current())
-                                           : bpf_map_lookup_elem(&threads, &key);
+    struct lock_thread *thread =
+        is_waited ? thread_row(key, process, true) : find_thread(key);
     if (!thread)
         return;
     thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
@@ -265,8 +258,10 @@ static __always_inline void begin_wake(const struct lock_process *process, __u32
 static __always_inline void enter(__u64 uaddr, __u32 op, __u32 value)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    const struct lock_process *process = is_foreign(tgid) ? NULL : process_of_current(tgid);
-    if (!process)
+    if (is_foreign(tgid))
+        return;
+    __u32 process = process_of_current(tgid);
+    if (process >= LOCK_MAX_PROCESSES)
         return;
     switch (op & FUTEX_COMMAND) {
     case FUTEX_WAIT:
@@ -394,7 +389,7 @@ static __always_inline void end_wait(struct lock_thread *thread, __u32 tgid, lon
             thread->flags |= LOCK_RECORD_OWNER_DIED;
     }
     if (sample(now - thread->begin_ns, &weight)) {
-        __u32 stack = take_stacks ? stack_number(tgid, thread->pid) : 0;
+        __u32 stack = take_stacks ? stack_number(thread, tgid) : 0;
         tell_wait(thread, now, weight, stack);
     } else {
         count(LOCK_SAMPLED_OUT);
@@ -412,8 +407,8 @@ static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
     /* those that ended short waits are many: a part of them is enough */
     if (!thread->woken_long && (bpf_get_prandom_u32() & (SHORT_RELEASES - 1)))
         return;
-    __u32 stack = stack_number(tgid, thread->pid);
-    struct lock_thread *woken = bpf_map_lookup_elem(&threads, &thread->woken_key);
+    __u32 stack = stack_number(thread, tgid);
+    struct lock_thread *woken = find_thread(thread->woken_key);
     if (!stack || !woken || woken->wake_ns != thread->woken_ns)
         return;
     woken->holder_stack = stack;
@@ -441,7 +436,7 @@ static __always_inline void leave(long result)
     __u8 *bits = busy_bits(key);
     if (!(*bits & BUSY_INSIDE))
         return;
-    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    struct lock_thread *thread = find_thread(key);
     if (!thread)
         return;
     *bits &= ~BUSY_INSIDE;

@@ -107,8 +107,13 @@ int lock_capture_resume(struct lock_capture *capture);
 
 /* What the kernel has spent in the programs, in ns, while it counts that (BPF_ENABLE_STATS or
  * kernel.bpf_stats_enabled); and how often they ran. */
+#define LOCK_CAPTURE_PROGRAMS 5
 struct lock_capture_spent {
     uint64_t ns, runs;
+    struct lock_program_spent {
+        const char *name; /* weak: as long as the capture; NULL: there is no such program */
+        uint64_t ns, runs;
+    } programs[LOCK_CAPTURE_PROGRAMS];
 };
 struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture);
 

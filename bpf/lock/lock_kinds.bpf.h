@@ -7,23 +7,40 @@
  * the call's arguments and the words at the futex, as glibc lays them out.
  */
 /* The class of the call site: by its program counter, else by the return address behind it.
- * *shared: by the latter. */
-static __always_inline __u32 site_class(__u32 pid, __u64 counter, __u64 stack_pointer, bool *shared)
+ * *shared: by the latter. A thread mostly waits where it waited before. */
+static __always_inline __u32 site_class(struct lock_thread *thread, __u64 counter,
+                                        __u64 stack_pointer, bool *shared)
 {
-    struct lock_site_key key = {.pid = pid, .counter = counter};
-    struct lock_site *site = bpf_map_lookup_elem(&sites, &key);
+    struct lock_recent_site *recent = &thread->recent_site;
+    __u64 back = 0;
+    bool same = recent->counter == counter;
     *shared = false;
-    if (!site)
-        return LOCK_SITE_NONE;
-    if (!site->shared)
-        return site->class;
+    if (same && !recent->shared)
+        return recent->class;
+    struct lock_site_key key = {.pid = thread->pid, .counter = counter};
+    if (!same) {
+        struct lock_site *site = bpf_map_lookup_elem(&sites, &key);
+        if (!site)
+            return LOCK_SITE_NONE;
+        recent->counter = counter;
+        recent->shared = site->shared;
+        recent->frame = site->frame;
+        recent->class = site->class;
+        recent->back = 0;
+        if (!site->shared)
+            return site->class;
+    }
     *shared = true;
-    __u32 class = site->class;
-    if (bpf_probe_read_user(&key.counter, sizeof(key.counter),
-                            (void *)(stack_pointer + site->frame)))
-        return class;
-    site = bpf_map_lookup_elem(&sites, &key);
-    return site ? site->class : class;
+    if (bpf_probe_read_user(&back, sizeof(back), (void *)(stack_pointer + recent->frame)) ||
+        recent->back == back)
+        return recent->class;
+    key.counter = back;
+    struct lock_site *caller = bpf_map_lookup_elem(&sites, &key);
+    if (!caller)
+        return recent->class;
+    recent->back = back;
+    recent->class = caller->class;
+    return caller->class;
 }
 
 /* Where the lock begins, whose futex word this is; which kind of wait it is. */

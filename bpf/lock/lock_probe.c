@@ -20,6 +20,8 @@
 
 /* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+/* As the only one there is: none is called so. */
+#define NO_PROCESS UINT32_MAX
 /* Stacks that are copied between two looks at the most: each costs its thread some 5 us. */
 #define SNAPSHOTS_A_LOOK 200
 /* The first sample, when waits come too fast: those shorter than this. */
@@ -80,15 +82,21 @@ static struct bpf_map *process_map(const struct lock_probe *probe)
 
 int lock_probe_add(struct lock_probe *probe, const struct watched_process *process)
 {
+    struct lock_bpf__bss *bss = probe->skeleton->bss;
+    uint32_t pid = (uint32_t)process->target.pid, number = (uint32_t)probe->process_count;
     struct lock_process facts;
-    uint32_t pid = (uint32_t)process->target.pid;
+    if (number == LOCK_MAX_PROCESSES)
+        return err_set(ENOSPC, "locks of %d processes are captured already", LOCK_MAX_PROCESSES);
     int error = add_sites(probe, process->target.pid);
     if (!error)
         error = watched_process_facts(process, &facts);
-    if (!error && bpf_map_update_elem(bpf_map__fd(process_map(probe)), &pid, &facts, BPF_ANY))
+    if (error)
+        return error;
+    memcpy(&bss->process_facts[number], &facts, sizeof(facts));
+    if (bpf_map_update_elem(bpf_map__fd(process_map(probe)), &pid, &number, BPF_ANY))
         error = err_set(errno, "cannot tell the programs of pid %u: %s", pid, strerror(errno));
     bool only = ++probe->process_count == 1 && !probe->skeleton->rodata->namespace_inode;
-    probe->skeleton->bss->only_tgid = only ? pid : 0;
+    bss->only_tgid = only ? pid : 0;
     return error;
 }
 
@@ -96,12 +104,15 @@ void lock_probe_remove(struct lock_probe *probe, const struct watched_process *p
 {
     uint32_t pid = (uint32_t)process->target.pid, *previous = NULL, tgid;
     bpf_map_delete_elem(bpf_map__fd(process_map(probe)), &pid);
+    if (probe->skeleton->bss->only_tgid == pid)
+        probe->skeleton->bss->only_tgid = NO_PROCESS;
     if (!probe->skeleton->rodata->namespace_inode)
         return;
     int map = bpf_map__fd(probe->skeleton->maps.processes);
-    struct lock_process facts;
+    uint32_t number;
     while (bpf_map_get_next_key(map, previous, &tgid) == 0) {
-        if (bpf_map_lookup_elem(map, &tgid, &facts) == 0 && facts.pid == pid) {
+        if (bpf_map_lookup_elem(map, &tgid, &number) == 0 && number < LOCK_MAX_PROCESSES &&
+            probe->skeleton->bss->process_facts[number].pid == pid) {
             bpf_map_delete_elem(map, &tgid);
             return;
         }
@@ -170,11 +181,8 @@ void lock_probe_close(struct lock_probe *probe)
 
 void lock_probe_forget(struct lock_probe *probe)
 {
-    int map = bpf_map__fd(probe->skeleton->maps.threads);
-    uint64_t key;
-    while (bpf_map_get_next_key(map, NULL, &key) == 0 && bpf_map_delete_elem(map, &key) == 0)
-        ;
-    __atomic_store_n(&probe->skeleton->bss->waiters, 0, __ATOMIC_RELAXED);
+    memset(probe->skeleton->bss->threads, 0, sizeof(probe->skeleton->bss->threads));
+    memset(probe->skeleton->bss->watched, 0, sizeof(probe->skeleton->bss->watched));
     memset(probe->skeleton->bss->waited, 0, sizeof(probe->skeleton->bss->waited));
     memset(probe->skeleton->bss->busy, 0, sizeof(probe->skeleton->bss->busy));
 }
@@ -182,6 +190,7 @@ void lock_probe_forget(struct lock_probe *probe)
 void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent)
 {
     struct bpf_program *program;
+    size_t count = 0;
     bpf_object__for_each_program(program, probe->skeleton->obj)
     {
         struct bpf_prog_info info = {0};
@@ -191,6 +200,9 @@ void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent 
             continue;
         spent->ns += info.run_time_ns;
         spent->runs += info.run_cnt;
+        if (count < LOCK_CAPTURE_PROGRAMS)
+            spent->programs[count++] = (struct lock_program_spent){
+                .name = bpf_program__name(program), .ns = info.run_time_ns, .runs = info.run_cnt};
     }
 }
 
@@ -246,14 +258,10 @@ bool lock_probe_adapt(struct lock_probe *probe, uint32_t rate, uint64_t now)
 int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_function *record,
                           void *context)
 {
-    int map = bpf_map__fd(probe->skeleton->maps.threads);
-    uint64_t key, next;
-    struct lock_thread thread;
-    bool more = bpf_map_get_next_key(map, NULL, &next) == 0;
-    while (more) {
-        key = next;
-        more = bpf_map_get_next_key(map, &key, &next) == 0;
-        if (bpf_map_lookup_elem(map, &key, &thread) || thread.lock == 0 || thread.begin_ns > now ||
+    for (size_t i = 0; i < LOCK_MAX_THREADS; i++) {
+        struct lock_thread thread;
+        memcpy(&thread, &probe->skeleton->bss->threads[i], sizeof(thread));
+        if (thread.key == 0 || thread.lock == 0 || thread.begin_ns > now ||
             thread.flags & LOCK_RECORD_IDLE)
             continue;
         struct lock_record wait = {

@@ -68,13 +68,32 @@ enum lock_state {
 
 #define LOCK_HAD 4 /* locks that a thread waited for and still has, as far as we remember */
 
+/* Call stacks that a thread had last, so that most need no look into the table of stacks. */
+#define LOCK_RECENT_STACKS 4 /* a power of two */
+
+struct lock_recent_stack {
+    uint64_t counter, words;
+    uint32_t depth;
+    uint32_t number; /* 0: none */
+    uint32_t hits;
+    uint32_t unused;
+};
+
 /* A thread, by (kernel's process, thread as the process itself names it): that is what the words of
- * locks hold. */
+ * locks hold. What other threads look at comes first, so that it is few cache lines. */
 struct lock_thread {
+    uint64_t key;  /* process << 32 | thread; 0: the row is free */
+    uint64_t lock; /* address of the lock object it waits for; 0: none */
+
+    /* what it does, while somebody waits for it */
+    int32_t watchers;
+    uint32_t state; /* enum lock_state */
+    uint64_t since_ns;
+    uint64_t spent_ns[LOCK_STATE_ROOM];
+
     uint32_t pid, tid; /* as user space names them */
 
-    /* the wait that is under way; lock 0: none */
-    uint64_t lock; /* address of the lock object */
+    /* the wait that is under way */
     uint64_t word; /* of the futex */
     uint64_t begin_ns;
     uint64_t counter, stack_pointer;
@@ -84,42 +103,46 @@ struct lock_thread {
     uint16_t flags; /* LOCK_RECORD_* */
     uint32_t weight;
     uint64_t owner_key; /* of the table of threads; 0: not watched */
-    uint64_t owner_before[LOCK_STATES];
-    uint64_t meanwhile[LOCK_STATES]; /* settled at the wake */
     uint64_t chain_lock;
+    uint16_t process; /* its number */
+    uint8_t settled;
+    uint8_t followed; /* its owner is watched */
+    uint32_t holder_stack;
 
     /* its release, as the waker's scheduler told it; 0: not yet */
     uint64_t wake_ns;
     uint64_t hold_ns;
-    uint32_t releaser; /* as user space names it */
-    uint32_t holder_stack;
-    uint16_t unused0;
-    uint8_t settled;
-    uint8_t followed; /* counted among the waiters for whom owners are watched */
+    uint64_t owner_before[LOCK_STATES];
+    uint64_t meanwhile[LOCK_STATES]; /* settled at the wake */
+    uint32_t releaser;               /* as user space names it */
 
     /* the wait before: whether the next one goes on with it */
-    uint64_t last_word, last_counter, last_stack_pointer;
-    uint64_t told_ns;     /* when its last record was made: end_ns there */
     uint32_t acquisition; /* number of it */
+    uint64_t last_word, last_counter, last_stack_pointer;
+    uint64_t told_ns; /* when its last record was made: end_ns there */
 
     /* the wake that is under way */
-    uint32_t woken; /* thread that it woke, as user space names it; 0: none */
-    uint32_t unused;
     uint64_t wake_word; /* 0: none under way */
     uint64_t wake_hold_ns;
     uint64_t woken_ns;
-    uint64_t woken_long; /* it had waited for a while */
     uint64_t woken_key;
+    uint32_t woken;      /* thread that it woke, as user space names it; 0: none */
+    uint32_t woken_long; /* it had waited for a while */
 
     uint64_t had_lock[LOCK_HAD];
     uint64_t had_ns[LOCK_HAD];
 
-    /* what it does, while somebody waits for it */
-    int32_t watchers;
-    uint32_t state; /* enum lock_state */
-    uint64_t since_ns;
-    uint64_t spent_ns[LOCK_STATE_ROOM];
-};
+    /* the call sites of its last waits, and what the table of sites says of them */
+    struct lock_recent_site {
+        uint64_t counter, back; /* back: the return address, where that decides */
+        uint16_t frame;
+        uint8_t class;
+        uint8_t shared;
+        uint32_t unused;
+    } recent_site;
+
+    struct lock_recent_stack recent[LOCK_RECENT_STACKS];
+} __attribute__((aligned(64)));
 
 enum lock_record_type {
     LOCK_RECORD_WAIT,
@@ -193,7 +216,7 @@ struct lock_stack_key {
 struct lock_stack {
     uint32_t number;
     uint32_t snapshots; /* 0: none yet */
-    uint64_t seen;
+    uint64_t seen; /* since the last one */
 };
 
 enum lock_counter {

@@ -3,16 +3,20 @@
 #define OPTRAIL_LOCK_SCHED_BPF_H
 
 /*
- * What the scheduler tells: who wakes whom, and what the owners of locks do meanwhile. It is looked
- * at only while somebody waits.
+ * What the scheduler tells: who wakes whom, and what the owners of locks do meanwhile. A few bits
+ * tell of most threads that they are of no interest.
  */
-static __always_inline struct lock_thread *row_of(struct task_struct *task)
+/* The thread's row, if somebody waits for it. */
+static __always_inline struct lock_thread *watched_row(struct task_struct *task)
 {
     __u32 tgid = task->tgid;
-    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
+    if (is_foreign(tgid))
         return NULL;
     __u64 key = thread_key(tgid, task);
-    return bpf_map_lookup_elem(&threads, &key);
+    if (!*watched_count(key))
+        return NULL;
+    struct lock_thread *thread = find_thread(key);
+    return thread && thread->watchers > 0 ? thread : NULL;
 }
 
 /* The current thread is in a wake of its own, and wakes this waiter by it. */
@@ -21,7 +25,9 @@ static __always_inline void released(struct lock_thread *waiter, __u64 waiter_ke
     struct task_struct *task = bpf_get_current_task_btf();
     __u32 tgid = task->tgid;
     __u64 key = thread_key(tgid, task);
-    struct lock_thread *releaser = bpf_map_lookup_elem(&threads, &key);
+    if (!(*busy_bits(key) & BUSY_INSIDE))
+        return;
+    struct lock_thread *releaser = find_thread(key);
     if (!releaser || !releaser->wake_word || key >> 32 != waiter_key >> 32)
         return;
     waiter->releaser = releaser->tid;
@@ -37,13 +43,14 @@ static __always_inline void released(struct lock_thread *waiter, __u64 waiter_ke
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-    if (waiters <= 0)
-        return 0;
     __u32 tgid = task->tgid;
-    if (is_foreign(tgid) || !bpf_map_lookup_elem(&processes, &tgid))
+    if (is_foreign(tgid))
         return 0;
     __u64 key = thread_key(tgid, task);
-    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    bool is_watched = *watched_count(key), inside = *busy_bits(key) & BUSY_INSIDE;
+    if (!is_watched && !inside)
+        return 0;
+    struct lock_thread *thread = find_thread(key);
     if (!thread)
         return 0;
     __u64 now = bpf_ktime_get_ns();
@@ -59,10 +66,8 @@ int BPF_PROG(waking, struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switching, bool preempted, struct task_struct *from, struct task_struct *to)
 {
-    if (waiters <= 0)
-        return 0;
-    struct lock_thread *thread = row_of(from);
-    if (thread && thread->watchers > 0) {
+    struct lock_thread *thread = watched_row(from);
+    if (thread) {
         __u32 task_state = from->__state;
         __u32 state = LOCK_STATE_ASLEEP;
         if (preempted || task_state == 0)
@@ -73,13 +78,13 @@ int BPF_PROG(switching, bool preempted, struct task_struct *from, struct task_st
             state = LOCK_STATE_DISK;
         change_state(thread, LOCK_STATE_RUNNING, state, bpf_ktime_get_ns());
     }
-    thread = row_of(to);
-    if (thread && thread->watchers > 0)
+    thread = watched_row(to);
+    if (thread)
         change_state(thread, LOCK_STATE_RUNNABLE, LOCK_STATE_RUNNING, bpf_ktime_get_ns());
     return 0;
 }
 
-static __always_inline void tell_exit(const struct lock_process *process, __u64 key, __u64 now)
+static __always_inline void tell_exit(__u32 pid, __u64 key, __u64 now)
 {
     struct lock_exit *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
     if (!record) {
@@ -87,7 +92,7 @@ static __always_inline void tell_exit(const struct lock_process *process, __u64 
         return;
     }
     record->type = LOCK_RECORD_EXIT;
-    record->pid = process->pid;
+    record->pid = pid;
     record->inner = (__u32)key;
     record->tid = tid_of_current();
     record->time_ns = now;
@@ -99,20 +104,22 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exiting, struct task_struct *task)
 {
     __u32 tgid = task->tgid;
-    const struct lock_process *process =
-        is_foreign(tgid) ? NULL : bpf_map_lookup_elem(&processes, &tgid);
-    if (!process)
+    if (is_foreign(tgid))
+        return 0;
+    __u32 process = process_of_current(tgid);
+    if (process >= LOCK_MAX_PROCESSES)
         return 0;
     __u64 key = thread_key(tgid, task), now = bpf_ktime_get_ns();
-    tell_exit(process, key, now);
-    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    tell_exit(process_facts[process & (LOCK_MAX_PROCESSES - 1)].pid, key, now);
+    struct lock_thread *thread = find_thread(key);
     if (!thread)
         return 0;
     if (thread->lock && thread->followed) {
         settle(thread, now);
         count_waiter(thread->word, -1);
     }
-    bpf_map_delete_elem(&threads, &key);
+    *busy_bits(key) = 0;
+    free_thread(thread);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #define KEY_WORDS    64
 #define STACK_LIMIT  (8u << 20) /* what lies farther away is no end of this stack */
 #define AGAIN_EVERY  1024
+#define RECENT_HITS  64 /* so often a thread's own memory of a stack is enough */
 #define SMALL_BYTES  4096
 #define MEDIUM_BYTES 16384
 #define LARGE_BYTES  32768
@@ -126,15 +127,51 @@ static __always_inline bool take_snapshot(const struct pt_regs *registers, __u32
     return take_LARGE_BYTES(registers, bytes, number, pid);
 }
 
+/* What the table of stacks says; a key without a row gets one. A stack that is new, or was seen often
+ * since, is copied. *copied: it was, some time. */
+static __noinline __u32 number_of_key(struct lock_stack_key *key, __u32 pid, __u32 times,
+                                      __u32 *copied)
+{
+    const struct pt_regs *registers =
+        (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    struct lock_stack *stack = bpf_map_lookup_elem(&stacks, key);
+    if (!stack) {
+        struct lock_stack fresh = {};
+        if (stack_count < LOCK_MAX_STACKS) {
+            fresh.number = __sync_fetch_and_add(&stack_count, 1) + 1;
+            bpf_map_update_elem(&stacks, key, &fresh, BPF_NOEXIST);
+            stack = bpf_map_lookup_elem(&stacks, key);
+        }
+        if (!stack) {
+            count(LOCK_STACKS_FULL);
+            return 0;
+        }
+    }
+    stack->seen += times;
+    *copied = stack->snapshots;
+    if (stack->snapshots && stack->seen < AGAIN_EVERY)
+        return stack->number;
+    if (__sync_fetch_and_add(&snapshots_left, -1) <= 0) {
+        if (!stack->snapshots)
+            count(LOCK_STACKS_LATE);
+        return stack->number;
+    }
+    stack->seen = 0;
+    if (take_snapshot(registers, key->depth, stack->number, pid)) {
+        *copied = ++stack->snapshots;
+        count(LOCK_SNAPSHOTS);
+    }
+    return stack->number;
+}
+
 /* The number of the current thread's user stack; 0: none. */
-static __always_inline __u32 stack_number(__u32 tgid, __u32 pid)
+static __always_inline __u32 stack_number(struct lock_thread *thread, __u32 tgid)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    const struct lock_process *process = bpf_map_lookup_elem(&processes, &tgid);
     __u32 zero = 0;
     struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
-    if (!process || !words)
+    if (!words)
         return 0;
     struct lock_stack_key key = {.tgid = tgid, .counter = registers->ip};
     key.depth = stack_depth(task, registers->sp);
@@ -151,33 +188,22 @@ static __always_inline __u32 stack_number(__u32 tgid, __u32 pid)
         bytes = 0;
         __builtin_memset(words, 0, sizeof(*words));
     }
-    key.words = hash_words(words, bytes, process);
-    struct lock_stack *stack = bpf_map_lookup_elem(&stacks, &key);
-    if (!stack) {
-        struct lock_stack fresh = {};
-        if (stack_count < LOCK_MAX_STACKS) {
-            fresh.number = __sync_fetch_and_add(&stack_count, 1) + 1;
-            bpf_map_update_elem(&stacks, &key, &fresh, BPF_NOEXIST);
-            stack = bpf_map_lookup_elem(&stacks, &key);
-        }
-        if (!stack) {
-            count(LOCK_STACKS_FULL);
-            return 0;
-        }
-    }
-    __u64 seen = stack->seen++;
-    if (stack->snapshots && seen % AGAIN_EVERY)
-        return stack->number;
-    if (__sync_fetch_and_add(&snapshots_left, -1) <= 0) {
-        if (!stack->snapshots)
-            count(LOCK_STACKS_LATE);
-        return stack->number;
-    }
-    if (take_snapshot(registers, key.depth, stack->number, pid)) {
-        stack->snapshots++;
-        count(LOCK_SNAPSHOTS);
-    }
-    return stack->number;
+    key.words =
+        hash_words(words, bytes, &process_facts[thread->process & (LOCK_MAX_PROCESSES - 1)]);
+    struct lock_recent_stack *recent = &thread->recent[key.words & (LOCK_RECENT_STACKS - 1)];
+    bool same = recent->number && recent->words == key.words && recent->counter == key.counter &&
+                recent->depth == key.depth;
+    if (same && ++recent->hits < RECENT_HITS)
+        return recent->number;
+    __u32 copied = 0;
+    __u32 number = number_of_key(&key, thread->pid, same ? RECENT_HITS : 1, &copied);
+    /* one that was not copied is asked for again */
+    recent->number = copied ? number : 0;
+    recent->hits = 0;
+    recent->words = key.words;
+    recent->counter = key.counter;
+    recent->depth = key.depth;
+    return number;
 }
 
 #endif

@@ -45,23 +45,30 @@ static __always_inline __u32 waited_at(__u64 word)
 static __always_inline void count_waiter(__u64 word, int change)
 {
     __sync_fetch_and_add(&waited[waited_at(word) & (WAITED_ROOM - 1)], change);
-    __sync_fetch_and_add(&waiters, change);
 }
 
-/* The watched process that the current one is; NULL: it is none. */
-static __always_inline const struct lock_process *process_of_current(__u32 tgid)
+static __always_inline __u32 *watched_count(__u64 key)
 {
-    const struct lock_process *process = bpf_map_lookup_elem(&processes, &tgid);
-    if (process || !namespace_inode)
-        return process;
+    return &watched[key & (WATCHED_THREADS - 1)];
+}
+
+/* The number of the watched process that the current one is; LOCK_MAX_PROCESSES: it is none. */
+static __always_inline __u32 process_of_current(__u32 tgid)
+{
+    if (only_tgid)
+        return 0; /* is_foreign() has looked */
+    __u32 *process = bpf_map_lookup_elem(&processes, &tgid);
+    if (process)
+        return *process;
     struct bpf_pidns_info info = {};
-    if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &info, sizeof(info)))
-        return NULL;
+    if (!namespace_inode ||
+        bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &info, sizeof(info)))
+        return LOCK_MAX_PROCESSES;
     process = bpf_map_lookup_elem(&named_processes, &info.tgid);
     if (!process)
-        return NULL;
+        return LOCK_MAX_PROCESSES;
     bpf_map_update_elem(&processes, &tgid, process, BPF_NOEXIST);
-    return bpf_map_lookup_elem(&processes, &tgid);
+    return *process;
 }
 
 /* As user space names it. */
@@ -75,27 +82,70 @@ static __always_inline __u32 tid_of_current(void)
     return info.pid;
 }
 
-/* The row, made if it is not there. tid 0: not known yet. */
-static __always_inline struct lock_thread *thread_row(__u64 key, __u32 pid, __u32 tid)
+/* A thread's row is at one of so many places. */
+#define PLACES 4
+
+static __always_inline struct lock_thread *place_of(__u64 key, __u32 which)
 {
-    struct lock_thread *thread = bpf_map_lookup_elem(&threads, &key);
-    if (!thread) {
-        __u32 zero = 0;
-        struct lock_thread *blank = bpf_map_lookup_elem(&blank_thread, &zero);
-        if (!blank)
-            return NULL;
-        bpf_map_update_elem(&threads, &key, blank, BPF_NOEXIST);
-        thread = bpf_map_lookup_elem(&threads, &key);
-        if (!thread) {
-            count(LOCK_THREADS_FULL);
-            return NULL;
-        }
+    __u32 at = (__u32)key ^ (__u32)(key >> 32) * 0x9e37 ^ which * 0x2f6b;
+    return &threads[at & (LOCK_MAX_THREADS - 1)];
+}
+
+static __noinline struct lock_thread *find_further(__u64 key)
+{
+    for (__u32 i = 1; i < PLACES; i++) {
+        struct lock_thread *thread = place_of(key, i);
+        if (thread->key == key)
+            return thread;
     }
-    if (thread->pid == 0)
-        thread->pid = pid;
-    if (thread->tid == 0)
-        thread->tid = tid;
+    return NULL;
+}
+
+/* NULL: there is none. */
+static __always_inline struct lock_thread *find_thread(__u64 key)
+{
+    struct lock_thread *thread = place_of(key, 0);
+    return thread->key == key ? thread : find_further(key);
+}
+
+static __noinline struct lock_thread *make_thread(__u64 key)
+{
+    for (__u32 i = 0; i < PLACES; i++) {
+        struct lock_thread *thread = place_of(key, i);
+        __u64 before = __sync_val_compare_and_swap(&thread->key, 0, key);
+        if (before == 0 || before == key)
+            return thread;
+    }
+    count(LOCK_THREADS_FULL);
+    return NULL;
+}
+
+/* Made if it is not there. `own`: the current thread's. */
+static __always_inline struct lock_thread *thread_row(__u64 key, __u32 process, bool own)
+{
+    struct lock_thread *thread = find_thread(key);
+    if (!thread)
+        thread = make_thread(key);
+    if (!thread)
+        return NULL;
+    if (thread->pid == 0) {
+        thread->process = process;
+        thread->pid = process_facts[process & (LOCK_MAX_PROCESSES - 1)].pid;
+    }
+    if (own && thread->tid == 0)
+        thread->tid = tid_of_current();
     return thread;
+}
+
+/* The thread has ended: its row is somebody else's from now on. */
+static __always_inline void free_thread(struct lock_thread *thread)
+{
+    __u64 key = thread->key;
+    if (thread->watchers > 0)
+        __sync_fetch_and_add(watched_count(key), -thread->watchers);
+    __builtin_memset((char *)thread + sizeof(key), 0, sizeof(*thread) - sizeof(key));
+    asm volatile("" ::: "memory");
+    thread->key = 0;
 }
 
 /* The time up to now belongs to what it did until now. */
@@ -119,15 +169,17 @@ static __always_inline void change_state(struct lock_thread *thread, __u32 was, 
 }
 
 /* From now on the waiter wants to know what the owner does. */
-static __always_inline void watch(struct lock_thread *waiter, __u64 owner_key, __u32 pid, __u64 now)
+static __always_inline void watch(struct lock_thread *waiter, __u64 owner_key, __u32 process,
+                                  __u64 now)
 {
-    struct lock_thread *owner = thread_row(owner_key, pid, 0);
+    struct lock_thread *owner = thread_row(owner_key, process, false);
     if (!owner)
         return;
     if (__sync_fetch_and_add(&owner->watchers, 1) <= 0) {
         owner->since_ns = now;
         owner->state = owner->lock ? LOCK_STATE_CHAIN : LOCK_STATE_UNKNOWN;
     }
+    __sync_fetch_and_add(watched_count(owner_key), 1);
     __u64 going_on = now - owner->since_ns;
     __u32 state = owner->state;
 #pragma unroll
@@ -143,7 +195,7 @@ static __always_inline void settle(struct lock_thread *waiter, __u64 now)
 {
     if (waiter->settled || !waiter->owner_key)
         return;
-    struct lock_thread *owner = bpf_map_lookup_elem(&threads, &waiter->owner_key);
+    struct lock_thread *owner = find_thread(waiter->owner_key);
     if (!owner)
         return;
     waiter->settled = 1;
@@ -166,6 +218,7 @@ static __always_inline void settle(struct lock_thread *waiter, __u64 now)
     if (owner->lock && waiter->chain_lock == 0)
         waiter->chain_lock = owner->lock;
     __sync_fetch_and_add(&owner->watchers, -1);
+    __sync_fetch_and_add(watched_count(waiter->owner_key), -1);
 }
 
 #endif
