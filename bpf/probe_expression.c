@@ -138,6 +138,19 @@ static int parse_class(const char **text, struct uprobe_fetch *fetch)
     return 0;
 }
 
+/* 'int' '(' load ')' */
+static int parse_int(const char **text, struct uprobe_fetch *fetch)
+{
+    *text += strlen("int(");
+    int error = parse_term(text, 0, fetch);
+    skip_blanks(text);
+    if (error || fetch->loads == 0 || **text != ')')
+        return -EINVAL;
+    (*text)++;
+    fetch->width = 4;
+    return 0;
+}
+
 int probe_expression(const char *text, struct uprobe_fetch *fetch, unsigned *registers)
 {
     *fetch = (struct uprobe_fetch){.width = 8};
@@ -155,7 +168,8 @@ int probe_expression(const char *text, struct uprobe_fetch *fetch, unsigned *reg
             fetch->negate = 1;
             text++;
         }
-        error = parse_sum(&text, fetch);
+        error = strncmp(text, "int(", strlen("int(")) == 0 ? parse_int(&text, fetch)
+                                                           : parse_sum(&text, fetch);
     }
     skip_blanks(&text);
     if (error || *text)

@@ -33,6 +33,7 @@ static const char *const field_names[] = {
     "message.source",
     "hobject.caches",
     "objecter_op.tid",
+    "reply.result",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 

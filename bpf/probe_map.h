@@ -32,6 +32,7 @@
  *       arg0: rcx
  *       needs: message.tid        of no use without this field, which another row has
  *       without: message.tid      only where this field is not known: then another row tells more
+ *       positive: true            no event unless arg0 is above 0
  *       kind: message             of the key in arg0 of LINK and MOVE points
  *       clock: utime              arg0 of STAMP points is packed seconds and ns of the wall clock
  *       text: rdx                 address of a text that says which point it is
@@ -56,7 +57,7 @@
  *
  * An expression is a register as the function finds it at its entry (rdi rsi rdx rcx r8 r9 rsp, or
  * edi ... r9d for an int), `*X` for the 8 bytes at X, `*(X+16)` likewise with an offset (up to
- * three such loads), `X+16`, `-X` for the negated value, a number, `remembered` for the time that
+ * three such loads), `int(*X)` for the 4 bytes there, signed, `X+16`, `-X` for the negated value, a number, `remembered` for the time that
  * the thread remembered, or `class(*X)` for the number of the class of the object at X. The
  * caller's stack arguments begin at rsp+8. An offset may be the name of a field of `layouts`
  * (`*(rsi+message.tid)`): where the program's build-id is not there, the row is left out.
@@ -74,7 +75,7 @@ int probe_detail_by_name(const char *name);
 #define PROBE_FIELD 0x70000000
 /* The number of the field with this name ("message.tid"); -ENOENT, no message. */
 int probe_field_by_name(const char *name, size_t length);
-#define PROBE_FIELDS 16
+#define PROBE_FIELDS 32
 
 /* Where the fields of one build lie. */
 struct probe_layout {

@@ -311,6 +311,10 @@ static __always_inline void tell(const struct uprobe_record *record, const struc
         count->ignored++; /* it began before we did */
         return;
     }
+    if (site->positive && (__s64)arg0 <= 0) {
+        count->ignored++;
+        return;
+    }
     if (!convert_stamp(point, now, &arg0)) {
         count->unset_stamps++;
         return;

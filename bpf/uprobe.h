@@ -60,7 +60,8 @@ struct uprobe_site {
     int64_t when_value;
     struct uprobe_fetch length; /* UPROBE_TEXT: the text's length and address */
     struct uprobe_fetch text;
-    uint64_t unused[2]; /* two cache lines a row; what most rows need is in the first */
+    uint64_t positive; /* 1: no event unless arg0 (signed) is above 0 */
+    uint64_t unused;   /* two cache lines a row; what most rows need is in the first */
 };
 
 /* The bytes of a text that decide, padded with zeros: longer texts are told apart by these alone.

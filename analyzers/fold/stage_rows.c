@@ -70,7 +70,7 @@ int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
     if (!row)
         return -ENOMEM;
     histogram_add(&sums->latency, latency);
-    sums->failed += trail_passed(trail, POINT_op_failed);
+    sums->failed += trail_passed(trail, POINT_op_failed) || trail_passed(trail, POINT_reply_failed);
     sums->bytes += trail->bytes_in + trail->bytes_out;
 
     size_t count = sums->stage_count;

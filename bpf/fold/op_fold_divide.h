@@ -372,6 +372,11 @@ static FOLD_INLINE void fold_show(struct fold_op *op, uint64_t latency)
         fold_add(FOLD_NOT_SHOWN, 1);
 }
 
+static FOLD_INLINE bool fold_passed(const struct fold_op *op, uint32_t point)
+{
+    return op->seen[point / 64] >> (point % 64) & 1;
+}
+
 static FOLD_INLINE void fold_sum_up(struct fold_run *run)
 {
     const struct fold_op *op = run->op;
@@ -385,7 +390,7 @@ static FOLD_INLINE void fold_sum_up(struct fold_run *run)
     fold_raise(base + FOLD_MAX, run->latency);
     fold_raise(base + FOLD_NOT_MIN, ~run->latency);
     fold_add(base + FOLD_BYTES, op->bytes_in + op->bytes_out);
-    if (op->seen[POINT_op_failed / 64] >> (POINT_op_failed % 64) & 1)
+    if (fold_passed(op, POINT_op_failed) || fold_passed(op, POINT_reply_failed))
         fold_add(base + FOLD_FAILED, 1);
     if (workspace->broken)
         fold_add(base + FOLD_BROKEN, 1);

@@ -56,6 +56,7 @@ static void test_a_map_is_read(void **state)
                           "    required: true\n"
                           "    key: \"*(rsi+8)\"\n"
                           "    arg0: -edx\n"
+                          "    positive: true\n"
                           "    when: \"ecx != -3\"\n"
                           "  - symbol: _Z1gv\n"
                           "    key: rdi\n"
@@ -80,6 +81,7 @@ static void test_a_map_is_read(void **state)
     assert_int_equal(row->site.arg0.reg, UPROBE_RDX);
     assert_int_equal(row->site.arg0.width, 4);
     assert_true(row->site.arg0.negate);
+    assert_true(row->site.positive);
     assert_int_equal(row->site.compare, UPROBE_UNEQUAL);
     assert_int_equal(row->site.when_value, -3);
     assert_int_equal(row->registers, 1u << UPROBE_RSI | 1u << UPROBE_RDX | 1u << UPROBE_RCX);
@@ -122,10 +124,17 @@ static void test_expressions(void **state)
     assert_int_equal(probe_expression("class(*rsi)", &fetch, &registers), 0);
     assert_int_equal(fetch.width, UPROBE_CLASS);
     assert_int_equal(fetch.loads, 1);
+    assert_int_equal(probe_expression("-int(*(rsi+0x190))", &fetch, &registers), 0);
+    assert_int_equal(fetch.width, 4);
+    assert_int_equal(fetch.loads, 1);
+    assert_int_equal(fetch.negate, 1);
     assert_int_equal(probe_expression("*(*rsi+message.tid)", &fetch, &registers), 0);
     assert_int_equal(fetch.offsets[1], PROBE_FIELD + probe_field_by_name("message.tid", 11));
     const char *const wrong[] = {"class(rsi",
                                  "class(esi)",
+                                 "int(rsi)",
+                                 "int(*rsi",
+                                 "int(*rsi)+4",
                                  "*(rsi+no.such)",
                                  "rsi+0",
                                  "",
