@@ -18,8 +18,8 @@ struct supervision {
     struct read_watch watch;    /* the work counts here, in memory shared with the parent */
     volatile int past_the_data; /* the reading is over: from here on nobody watches for loops */
 
-    FILE *terminal; /* where progress may be shown: standard error, if it is a terminal; else
-                       NULL */
+    FILE *terminal;   /* where progress may be shown: standard error, if it is a terminal; else
+                         NULL */
     char notes[4096]; /* lines for standard error, which the child's library must not reach: printed
                          when the work has come to its end */
     int result;       /* of the work */
