@@ -35,8 +35,10 @@ struct figures {
     uint64_t waits, delivered;
     uint64_t traced_ns;
     uint64_t program_ns, tracer_ns;
+    struct lock_capture_spent spent; /* program by program */
     unsigned slices; /* whose waits the tracer took in this time, for one that was counted */
-    uint64_t others_ns, others_traced_ns; /* what the programs take while nobody is captured */
+    /* what the programs take while nobody is captured */
+    uint64_t others_ns, others_runs, others_traced_ns;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -51,6 +53,19 @@ static void sleep_ns(uint64_t ns)
     struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
                             .tv_nsec = (long)(ns % 1000000000u)};
     nanosleep(&time, NULL);
+}
+
+/* What was spent between the two looks. */
+static void add_spent(struct figures *figures, struct lock_capture_spent before,
+                      struct lock_capture_spent after)
+{
+    figures->program_ns += after.ns - before.ns;
+    for (size_t i = 0; i < LOCK_CAPTURE_PROGRAMS; i++) {
+        struct lock_program_spent *sum = &figures->spent.programs[i];
+        sum->name = after.programs[i].name;
+        sum->ns += after.programs[i].ns - before.programs[i].ns;
+        sum->runs += after.programs[i].runs - before.programs[i].runs;
+    }
 }
 
 static int ignore(void *context, const struct lock_wait *wait)
@@ -87,7 +102,7 @@ static int measure_captured(struct lock_capture *capture, const struct contended
     sleep_ns(SLICE_NS);
     figures->traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
     figures->waits += lock_capture_counts(capture).waits - waits;
-    figures->program_ns += lock_capture_spent(capture).ns - before.ns;
+    add_spent(figures, before, lock_capture_spent(capture));
     if (stats >= 0)
         close(stats);
     uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -106,7 +121,9 @@ static int measure_others(struct lock_capture *nobody, struct figures *figures)
     uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     sleep_ns(SLICE_NS);
     figures->others_traced_ns += clock_ns(CLOCK_MONOTONIC) - begin;
-    figures->others_ns += lock_capture_spent(nobody).ns - before.ns;
+    struct lock_capture_spent after = lock_capture_spent(nobody);
+    figures->others_ns += after.ns - before.ns;
+    figures->others_runs += after.runs - before.runs;
     if (stats >= 0)
         close(stats);
     lock_capture_pause(nobody);
@@ -117,7 +134,7 @@ static int open_capture(pid_t pid, struct lock_capture **capture)
 {
     const struct lock_target target = {.pid = pid};
     const struct lock_capture_options options = {
-        .targets = &target, .target_count = 1, .rate = 1000000};
+        .targets = &target, .target_count = 1, .no_stacks=getenv("NOST")!=NULL, .rate = 1000000};
     return lock_capture_open(&options, capture);
 }
 
@@ -125,15 +142,25 @@ static void print_costs(const struct figures *figures)
 {
     double waits = figures->waits ? (double)figures->waits : 1;
     double rate = waits / ((double)figures->traced_ns / 1e9);
-    double others = figures->others_traced_ns
-                        ? (double)figures->others_ns / (double)figures->others_traced_ns
-                        : 0;
+    /* a program that looks no further: what the taking of its time takes */
+    double least =
+        figures->others_runs ? (double)figures->others_ns / (double)figures->others_runs : 0;
+    double runs = 0;
+    for (size_t i = 0; i < LOCK_CAPTURE_PROGRAMS; i++)
+        runs += (double)figures->spent.programs[i].runs;
     /* a poll takes the waits of both slices, of the same length */
     double tracer = (double)figures->tracer_ns / figures->slices;
-    double programs = (double)figures->program_ns - others * (double)figures->traced_ns;
+    double programs = (double)figures->program_ns - least * runs;
     printf("  %9.0f waits/s; in the waiting and the waking thread %.2f us a wait; in the tracer "
            "%.2f us a wait: %.2f %% of a core at 10,000 waits/s\n",
            rate, programs / 1e3 / waits, tracer / 1e3 / waits, tracer / waits * 10000 / 1e9 * 100);
+    for (size_t i = 0; i < LOCK_CAPTURE_PROGRAMS; i++) {
+        const struct lock_program_spent *spent = &figures->spent.programs[i];
+        if (spent->name && spent->runs)
+            printf("    %-14s %6.2f runs a wait, %5.0f ns each\n", spent->name,
+                   (double)spent->runs / waits, (double)spent->ns / (double)spent->runs);
+    }
+    printf("    %.0f ns of each run are for the taking of its time: left out above\n", least);
 }
 
 static int print_ratio(const char *what, double *values, size_t count)
@@ -221,7 +248,7 @@ static int look_at(pid_t pid)
     }
     figures.traced_ns = clock_ns(CLOCK_MONOTONIC) - begin;
     figures.waits = lock_capture_counts(capture).waits - waits;
-    figures.program_ns = lock_capture_spent(capture).ns - before.ns;
+    add_spent(&figures, before, lock_capture_spent(capture));
     figures.tracer_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     print_costs(&figures);
     printf("  all programs: %.2f %% of a core, also for what is no wait, and for other processes\n",

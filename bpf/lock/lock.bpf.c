@@ -51,11 +51,11 @@ const volatile bool follow_owners = true;
 #define CONDVAR_SAMPLE   64
 
 /* Of the releases that end a wait shorter than this, the stacks of one in so many are taken. */
-#define SHORT_WAIT_NS  100000
+#define SHORT_WAIT_NS  1000000
 #define SHORT_RELEASES 8
 
-/* The only process there is, by the kernel's number, with the number 0 among the processes; 0: there
- * are several, or it is not known. */
+/* The only process there is, by the kernel's number, with the number 0 among the processes; 0:
+ * there are several, or it is not known. */
 __u32 only_tgid = 0;
 /* By their numbers. */
 struct lock_process process_facts[LOCK_MAX_PROCESSES];
@@ -240,8 +240,7 @@ static __always_inline void begin_wake(__u32 process, __u32 tgid, __u64 uaddr)
     bool is_waited = waited[waited_at(uaddr) & (WAITED_ROOM - 1)];
     if (!(*bits & BUSY_HOLDS) && !is_waited)
         return;
-    struct lock_thread *thread =
-        is_waited ? thread_row(key, process, true) : find_thread(key);
+    struct lock_thread *thread = is_waited ? thread_row(key, process, true) : find_thread(key);
     if (!thread)
         return;
     thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
@@ -389,7 +388,7 @@ static __always_inline void end_wait(struct lock_thread *thread, __u32 tgid, lon
             thread->flags |= LOCK_RECORD_OWNER_DIED;
     }
     if (sample(now - thread->begin_ns, &weight)) {
-        __u32 stack = take_stacks ? stack_number(thread, tgid) : 0;
+        __u32 stack = take_stacks ? stack_number(thread, tgid, thread->word, false) : 0;
         tell_wait(thread, now, weight, stack);
     } else {
         count(LOCK_SAMPLED_OUT);
@@ -401,13 +400,14 @@ static __always_inline void end_wait(struct lock_thread *thread, __u32 tgid, lon
  * has told its wait already, the stack follows. */
 static __always_inline void end_wake(struct lock_thread *thread, __u32 tgid)
 {
+    __u64 word = thread->wake_word;
     thread->wake_word = 0;
     if (!thread->woken || !take_stacks)
         return;
     /* those that ended short waits are many: a part of them is enough */
     if (!thread->woken_long && (bpf_get_prandom_u32() & (SHORT_RELEASES - 1)))
         return;
-    __u32 stack = stack_number(thread, tgid);
+    __u32 stack = stack_number(thread, tgid, word, true);
     struct lock_thread *woken = find_thread(thread->woken_key);
     if (!stack || !woken || woken->wake_ns != thread->woken_ns)
         return;

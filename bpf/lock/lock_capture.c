@@ -285,6 +285,7 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
         counts.faults_stack += kernel[LOCK_FAULTS_STACK];
         counts.unmatched_sites += kernel[LOCK_UNMATCHED];
         counts.snapshots += kernel[LOCK_SNAPSHOTS];
+        counts.stacks_mistaken += kernel[LOCK_STACKS_MISTAKEN];
     }
     counts.stacks = capture->stacks.taken;
     counts.snapshots_differ = capture->stacks.differ;

@@ -69,14 +69,14 @@ enum lock_state {
 #define LOCK_HAD 4 /* locks that a thread waited for and still has, as far as we remember */
 
 /* Call stacks that a thread had last, so that most need no look into the table of stacks. */
-#define LOCK_RECENT_STACKS 4 /* a power of two */
+#define LOCK_RECENT_STACKS 4 /* two of waits, two of wakes */
 
 struct lock_recent_stack {
-    uint64_t counter, words;
-    uint32_t depth;
-    uint32_t number; /* 0: none */
+    uint64_t counter, stack_pointer;
+    uint64_t word;         /* of the futex */
+    uint64_t inner, words; /* of the words that point to code: next to the stack pointer, and all */
+    uint32_t number;       /* 0: none */
     uint32_t hits;
-    uint32_t unused;
 };
 
 /* A thread, by (kernel's process, thread as the process itself names it): that is what the words of
@@ -216,7 +216,7 @@ struct lock_stack_key {
 struct lock_stack {
     uint32_t number;
     uint32_t snapshots; /* 0: none yet */
-    uint64_t seen; /* since the last one */
+    uint64_t seen;      /* since the last one */
 };
 
 enum lock_counter {
@@ -232,6 +232,7 @@ enum lock_counter {
     LOCK_FAULTS_STACK,
     LOCK_UNMATCHED,
     LOCK_SNAPSHOTS,
+    LOCK_STACKS_MISTAKEN,  /* taken for the one before, which they were not: found by a sample */
     LOCK_RELEASES_CROSSED, /* a release's stack that its waiter did not get */
     LOCK_COUNTERS
 };

@@ -10,7 +10,9 @@
 #define KEY_WORDS    64
 #define STACK_LIMIT  (8u << 20) /* what lies farther away is no end of this stack */
 #define AGAIN_EVERY  1024
-#define RECENT_HITS  64 /* so often a thread's own memory of a stack is enough */
+#define RECENT_HITS  16
+#define INNER_WORDS  16
+#define INNER_BYTES  (INNER_WORDS * 8)
 #define SMALL_BYTES  4096
 #define MEDIUM_BYTES 16384
 #define LARGE_BYTES  32768
@@ -38,15 +40,15 @@ static __always_inline __u32 stack_depth(struct task_struct *task, __u64 stack_p
     return depth < STACK_LIMIT ? (__u32)depth : 0;
 }
 
-static __always_inline __u64 hash_words(const struct stack_words *from, __u32 bytes,
-                                        const struct lock_process *process)
+/* Of the words from the first to before the last one. */
+static __always_inline __u64 hash_words(__u64 hash, const struct stack_words *from, __u32 first,
+                                        __u32 last, const struct lock_process *process)
 {
-    __u64 hash = bytes;
     __u64 begin0 = process->text_begin[0], size0 = process->text_size[0];
     __u64 begin1 = process->text_begin[1], size1 = process->text_size[1];
     /* a short loop: one that is unrolled costs more in cache misses than it saves */
 #pragma clang loop unroll_count(4)
-    for (int i = 0; i < KEY_WORDS; i++) {
+    for (__u32 i = first; i < last; i++) {
         __u64 word = from->words[i];
         if (word - begin0 < size0 || word - begin1 < size1)
             hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
@@ -127,8 +129,8 @@ static __always_inline bool take_snapshot(const struct pt_regs *registers, __u32
     return take_LARGE_BYTES(registers, bytes, number, pid);
 }
 
-/* What the table of stacks says; a key without a row gets one. A stack that is new, or was seen often
- * since, is copied. *copied: it was, some time. */
+/* What the table of stacks says; a key without a row gets one. A stack that is new, or was seen
+ * often since, is copied. *copied: it was, some time. */
 static __noinline __u32 number_of_key(struct lock_stack_key *key, __u32 pid, __u32 times,
                                       __u32 *copied)
 {
@@ -164,45 +166,63 @@ static __noinline __u32 number_of_key(struct lock_stack_key *key, __u32 pid, __u
     return stack->number;
 }
 
-/* The number of the current thread's user stack; 0: none. */
-static __always_inline __u32 stack_number(struct lock_thread *thread, __u32 tgid)
+/* The stack's first words, zeros behind its end. False: they cannot be read. */
+static __always_inline bool read_words(struct stack_words *words, __u32 depth, __u64 stack_pointer)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
-    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    __u32 zero = 0;
-    struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
-    if (!words)
-        return 0;
-    struct lock_stack_key key = {.tgid = tgid, .counter = registers->ip};
-    key.depth = stack_depth(task, registers->sp);
     __u32 bytes = sizeof(*words);
-    if (key.depth && key.depth < bytes) {
+    if (depth && depth < bytes) {
         /* what is left of the stack before is not of this one */
-        bytes = key.depth & ~7u;
+        bytes = depth & ~7u;
         __builtin_memset(words, 0, sizeof(*words));
     }
     asm volatile("" : "+r"(bytes));
     if (bytes > sizeof(*words))
         bytes = sizeof(*words);
-    if (bpf_probe_read_user(words, bytes, (void *)registers->sp)) {
-        bytes = 0;
-        __builtin_memset(words, 0, sizeof(*words));
-    }
-    key.words =
-        hash_words(words, bytes, &process_facts[thread->process & (LOCK_MAX_PROCESSES - 1)]);
-    struct lock_recent_stack *recent = &thread->recent[key.words & (LOCK_RECENT_STACKS - 1)];
-    bool same = recent->number && recent->words == key.words && recent->counter == key.counter &&
-                recent->depth == key.depth;
-    if (same && ++recent->hits < RECENT_HITS)
+    if (bpf_probe_read_user(words, bytes, (void *)stack_pointer) == 0)
+        return true;
+    __builtin_memset(words, 0, sizeof(*words));
+    return false;
+}
+
+/* The number of the current thread's user stack; 0: none. A thread that is at the same futex as
+ * before, from the same place and as deep in the stack, is there in the same way if the next few
+ * words are the same: one in RECENT_HITS of these is looked at more closely. */
+static __always_inline __u32 stack_number(struct lock_thread *thread, __u32 tgid, __u64 word,
+                                          bool wakes)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    const struct lock_process *process = &process_facts[thread->process & (LOCK_MAX_PROCESSES - 1)];
+    __u64 counter = registers->ip, stack_pointer = registers->sp;
+    __u32 zero = 0, depth = stack_depth(task, stack_pointer), copied = 0;
+    struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
+    if (!words)
+        return 0;
+    struct lock_recent_stack *recent =
+        &thread->recent[wakes << 1 | ((word >> 5 ^ stack_pointer >> 4) & 1)];
+    bool same = recent->number && recent->counter == counter &&
+                recent->stack_pointer == stack_pointer && recent->word == word;
+    if (same && depth >= INNER_BYTES && ++recent->hits % RECENT_HITS &&
+        bpf_probe_read_user(words, INNER_BYTES, (void *)stack_pointer) == 0 &&
+        hash_words(0, words, 0, INNER_WORDS, process) == recent->inner)
         return recent->number;
-    __u32 copied = 0;
+    __u64 inner = 0;
+    struct lock_stack_key key = {.tgid = tgid, .depth = depth, .counter = counter};
+    if (read_words(words, depth, stack_pointer)) {
+        inner = hash_words(0, words, 0, INNER_WORDS, process);
+        key.words = hash_words(inner, words, INNER_WORDS, KEY_WORDS, process);
+    }
+    if (same && recent->inner == inner && recent->words != key.words)
+        count(LOCK_STACKS_MISTAKEN);
     __u32 number = number_of_key(&key, thread->pid, same ? RECENT_HITS : 1, &copied);
     /* one that was not copied is asked for again */
     recent->number = copied ? number : 0;
     recent->hits = 0;
+    recent->counter = counter;
+    recent->stack_pointer = stack_pointer;
+    recent->word = word;
+    recent->inner = inner;
     recent->words = key.words;
-    recent->counter = key.counter;
-    recent->depth = key.depth;
     return number;
 }
 
