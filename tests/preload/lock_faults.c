@@ -233,7 +233,7 @@ static void forks(void)
         CHECK(child >= 0);
         if (child == 0) {
             pthread_t ours[THREADS];
-            alarm(30);
+            alarm(150);
             start(ours, contend);
             join(ours);
             _exit(0);
@@ -476,7 +476,7 @@ int main(int argc, char **argv)
                 {"ends", ends},
                 {"many_locks", many_locks}};
 
-    alarm(60);
+    alarm(160); /* of a machine that is busy with much else */
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
         if (argc == 2 && strcmp(argv[1], jobs[i].name) == 0) {
             jobs[i].run();
