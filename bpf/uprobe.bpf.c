@@ -85,11 +85,14 @@ struct {
     __type(value, struct uprobe_record);
 } records SEC(".maps");
 
-/* How far they are written, and read; the first one after a loss, plus 1 (0: none). Each has a
- * cache line to itself, for the daemon's threads write the one and the loader the other. */
+/* How far they are written, and read. Each has a cache line to itself, for the daemon's threads
+ * write the one and the loader the other. And how many hits found no room: a record has the number of
+ * its time, so that each loss shows in the next record, however many of them wait to be read. */
 __u64 records_written[8] = {};
 __u64 records_read[8] = {};
-__u64 records_gap[8] = {};
+__u64 hits_lost[8] = {};
+/* Of the record that was read last. */
+__u32 hits_lost_read = 0;
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -361,8 +364,9 @@ __noinline int take_record(void)
     if (!record || *(volatile __u64 *)&record->ticket != at + 1)
         return 1;
     fold_barrier();
-    if (records_gap[0] == at + 1) {
-        records_gap[0] = 0;
+    __u32 losses = record->faults >> UPROBE_LOST_SHIFT;
+    if (losses != hits_lost_read) {
+        hits_lost_read = losses;
         if (fold_on)
             fold_lose_all();
     }
@@ -432,7 +436,7 @@ static __always_inline void write_record(struct uprobe_record *record, __u64 num
         record->arg1 = arg1;
         record->when = when;
     }
-    record->faults = faults;
+    record->faults = faults | (__u32)*(volatile __u64 *)&hits_lost[0] << UPROBE_LOST_SHIFT;
     fold_barrier();
     *(volatile __u64 *)&record->ticket = number + 1;
 }
@@ -440,7 +444,7 @@ static __always_inline void write_record(struct uprobe_record *record, __u64 num
 /* There is no room for the hit's records: each row's count says so. */
 static __always_inline void lose(__u32 index, __u64 now)
 {
-    __sync_val_compare_and_swap(&records_gap[0], 0, records_written[0] + 1);
+    __sync_fetch_and_add(&hits_lost[0], 1);
     for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
         struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
         struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);

@@ -86,11 +86,12 @@ struct uprobe_record {
         point; /* enum point; UPROBE_TEXT: or UPROBE_IGNORED, or one of enum uprobe_text_fault */
     uint16_t site;
     uint16_t cpu;
-    uint32_t faults; /* enum uprobe_fault */
+    uint32_t faults; /* enum uprobe_fault, and above: how many hits had found no room by then */
 };
 
 /* What could not be read; what was not needed in the end is no fault. */
 enum uprobe_fault { UPROBE_WHEN_FAULT = 1, UPROBE_ARGUMENT_FAULT = 2 };
+#define UPROBE_LOST_SHIFT 2
 enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
 
 #define UPROBE_RECORDS (1u << 17) /* between two drains; a power of two: 8 MiB */

@@ -79,6 +79,7 @@ int live_fold_read(struct live_fold *fold, struct tracer *tracer, struct fold_su
     *sums = (struct fold_sums){fold->set,    read.cells,      read.client_count,
                                read.clients, read.peer_count, read.peers};
     counts->events += read.events;
+    counts->lost += tracer_counts(tracer).lost; /* no events come up, so nobody else tells */
     if (read.events && (counts->begin_ns == 0 || read.first_ns < counts->begin_ns))
         counts->begin_ns = read.first_ns;
     if (read.last_ns > counts->end_ns)

@@ -30,7 +30,8 @@ typedef struct analysis *live_fold_receiver(void *context, uint32_t pid, size_t 
 void live_fold_receive(struct live_fold *fold, live_fold_receiver *receiver, void *context);
 
 /* Reads what the kernel has for this tracer. The sums are weak: until the next call. Fills in
- * `counts` what the reader of events would have: their number, the first and the last. */
+ * `counts` what the reader of events would have: their number, how many were lost, the first and
+ * the last. */
 int live_fold_read(struct live_fold *fold, struct tracer *tracer, struct fold_sums *sums,
                    struct read_counts *counts);
 

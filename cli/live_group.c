@@ -168,6 +168,7 @@ static int take_sums(struct live_group *group, struct read_counts *counts)
         if (one.end_ns > counts->end_ns)
             counts->end_ns = one.end_ns;
         counts->events += one.events;
+        counts->lost += one.lost;
         counts->pid = group->count == 1 ? one.pid : 0;
         counts->tracer = one.tracer;
     }
@@ -478,6 +479,8 @@ int live_group_snapshot(struct live_group *group, enum analysis_span span, doubl
     int error = group->fold ? take_sums(group, &none) : 0;
     if (!error)
         error = analysis_snapshot(group->all, span, seconds, report);
+    if (!error && group->fold)
+        (*report)->counts.lost_events = none.lost;
     for (size_t i = 0; !error && group->fold && span == ANALYSIS_INTERVAL && i < group->count; i++)
         tracer_fold_forget_slowest(tracer_group_tracer(group->tracers, i));
     if (error)

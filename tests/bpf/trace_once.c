@@ -23,6 +23,16 @@ static void on_interrupt(int number)
     stop = 1;
 }
 
+static void print_points(const uint64_t *points)
+{
+    const char *comma = "";
+    for (int i = 0; i < POINT_COUNT; i++)
+        if (points[i]) {
+            printf("%s\"%s\": %lu", comma, point_rows[i].name, points[i]);
+            comma = ", ";
+        }
+}
+
 static int run(struct tracer *tracer)
 {
     static struct optrail_event events[1024];
@@ -56,12 +66,13 @@ static int run(struct tracer *tracer)
            "\"exited\": %s, \"points\": {",
            tracer_method(tracer), attached, hits, counts.events, counts.lost, lost, backwards,
            foreign, counts.faults, tracer_target_exited(tracer) ? "true" : "false");
-    const char *comma = "";
-    for (int i = 0; i < POINT_COUNT; i++)
-        if (points[i]) {
-            printf("%s\"%s\": %lu", comma, point_rows[i].name, points[i]);
-            comma = ", ";
-        }
+    print_points(points);
+    memset(points, 0, sizeof(points));
+    for (size_t i = 0; i < site_count; i++)
+        if (sites[i].lost)
+            points[point_by_name(sites[i].name)] += sites[i].lost;
+    printf("}, \"lost_points\": {");
+    print_points(points);
     puts("}}");
     return 0;
 }

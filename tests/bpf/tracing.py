@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests that trace real daemons have in common."""
+import atexit
 import os
 import re
 import signal
@@ -32,6 +33,11 @@ def wait_for(what, condition, seconds=60):
         time.sleep(0.02)
 
 
+def kill_at_exit(process):
+    """A test that fails leaves nothing behind: who reads its output would wait for whoever has it."""
+    atexit.register(lambda: process.poll() is None and process.kill())
+
+
 class Tracer:
     """A program that traces until it is interrupted and says on stderr when it has begun."""
 
@@ -40,6 +46,7 @@ class Tracer:
         self.errors = open(self.error_file, "w+")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors,
                                         text=True, env=environment)
+        kill_at_exit(self.process)
         wait_for(f"`{ready}` from {command}", lambda: ready in self.said() or self.ended())
         if self.ended():
             raise AssertionError(f"{command} ended at once: {self.said()}")
