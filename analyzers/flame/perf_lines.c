@@ -17,6 +17,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 static bool is_hex(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -81,12 +86,12 @@ static size_t split(const char *text, size_t length, struct word *words)
 {
     size_t count = 0, at = 0;
     while (count < HEADER_WORDS) {
-        while (at < length && isspace((unsigned char)text[at]))
+        while (at < length && is_space(text[at]))
             at++;
         if (at == length)
             break;
         size_t begin = at;
-        while (at < length && !isspace((unsigned char)text[at]))
+        while (at < length && !is_space(text[at]))
             at++;
         words[count++] = (struct word){text + begin, at - begin};
     }
@@ -226,24 +231,33 @@ static size_t address_length(const char *text, size_t length, size_t column)
     return at;
 }
 
+void perf_frame_split(const char **text, size_t *length, bool *has_address)
+{
+    const char *at = *text, *end = *text + *length;
+    size_t column = 0;
+    while (end > at && is_space(end[-1]))
+        end--;
+    for (; at < end && is_space(*at); at++)
+        column = *at == '\t' ? 0 : column + 1;
+    size_t address = address_length(at, (size_t)(end - at), column);
+    *has_address = address > 0;
+    at += address;
+    while (at < end && *at == ' ')
+        at++;
+    *text = at;
+    *length = (size_t)(end - at);
+}
+
 bool perf_frame_parse(const char *text, size_t length, struct perf_frame *frame)
 {
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        length--;
-    size_t column = 0;
-    while (length > 0 && isspace((unsigned char)*text)) {
-        column = *text == '\t' ? 0 : column + 1;
-        text++;
-        length--;
-    }
-    if (length == 0)
-        return false;
-    size_t address = address_length(text, length, column);
-    frame->has_address = address > 0;
-    while (address < length && text[address] == ' ')
-        address++;
-    text += address;
-    length -= address;
+    bool has_address;
+    perf_frame_split(&text, &length, &has_address);
+    return perf_frame_rest(text, length, has_address, frame);
+}
+
+bool perf_frame_rest(const char *text, size_t length, bool has_address, struct perf_frame *frame)
+{
+    frame->has_address = has_address;
     size_t module = module_begin(text, length), end = module;
     frame->has_module = module < length;
     while (end > 0 && text[end - 1] == ' ')

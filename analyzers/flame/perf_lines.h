@@ -33,6 +33,11 @@ bool perf_header_parse(const char *text, size_t length, bool strict, struct perf
 /* Takes a frame's line apart. False: it is none. */
 bool perf_frame_parse(const char *text, size_t length, struct perf_frame *frame);
 
+/* The same in two steps, since the second one is the longer one and comes out the same for the same
+ * text: without blanks and address (*has_address), and then what follows the address. */
+void perf_frame_split(const char **text, size_t *length, bool *has_address);
+bool perf_frame_rest(const char *text, size_t length, bool has_address, struct perf_frame *frame);
+
 #define PERF_NAME_MAX 4096
 
 /* The name without argument lists, and with nothing in it that parts frames; longer ones are cut.

@@ -22,6 +22,21 @@ struct previous {
     uint32_t frames[FLAME_MAX_FRAMES + 1];
 };
 
+/* Stacks that came before: files that are not summed up repeat them. */
+enum { KNOWN_STACKS = 4096 };
+
+struct known_stack {
+    uint32_t hash;
+    uint32_t length;
+    uint32_t count;
+    uint32_t *frames; /* owned; behind them the text */
+};
+
+struct stacks {
+    struct previous previous;
+    struct known_stack known[KNOWN_STACKS];
+};
+
 struct number {
     uint64_t value;
     bool fraction;
@@ -122,6 +137,37 @@ static int take_frames(struct flame_names *names, struct previous *previous, con
     return (int)count;
 }
 
+/* Keeps the stack in the place of the one that was there. Without memory none is kept. */
+static void keep_stack(struct known_stack *known, uint32_t hash, const char *text, size_t length,
+                       const uint32_t *frames, size_t count)
+{
+    free(known->frames);
+    *known =
+        (struct known_stack){.hash = hash, .length = (uint32_t)length, .count = (uint32_t)count};
+    known->frames = malloc(count * sizeof(*frames) + length);
+    if (!known->frames)
+        return;
+    memcpy(known->frames, frames, count * sizeof(*frames));
+    memcpy(known->frames + count, text, length);
+}
+
+/* As take_frames(); *frames is weak, until the next call. */
+static int find_frames(struct flame_names *names, struct stacks *stacks, const char *text,
+                       size_t length, const uint32_t **frames)
+{
+    uint32_t hash = flame_names_hash(names, text, length);
+    struct known_stack *known = &stacks->known[hash % KNOWN_STACKS];
+    *frames = known->frames;
+    if (known->frames && known->hash == hash && known->length == length &&
+        memcmp(known->frames + known->count, text, length) == 0)
+        return (int)known->count;
+    int count = take_frames(names, &stacks->previous, text, length);
+    *frames = stacks->previous.frames;
+    if (count > 0)
+        keep_stack(known, hash, text, length, *frames, (size_t)count);
+    return count;
+}
+
 static int take_sample(struct flame_fold *fold, const struct number *number, unsigned side,
                        const uint32_t *frames, size_t count)
 {
@@ -135,7 +181,7 @@ static int take_sample(struct flame_fold *fold, const struct number *number, uns
 }
 
 static const char *read_line(struct flame_fold *fold, const struct flame_read_options *options,
-                             struct flame_read_counts *counts, struct previous *previous,
+                             struct flame_read_counts *counts, struct stacks *stacks,
                              const char *text, size_t length, int *result)
 {
     struct number numbers[2];
@@ -145,14 +191,17 @@ static const char *read_line(struct flame_fold *fold, const struct flame_read_op
         return "no number at its end";
     if (options->two_columns && columns == 1)
         return "only one number";
-    int count = take_frames(&flame_fold_tree(fold)->names, previous, text, length);
+    if (length == 0)
+        return "no stack before the number";
+    const uint32_t *frames;
+    int count = find_frames(&flame_fold_tree(fold)->names, stacks, text, length, &frames);
     if (count < 0)
         *result = count;
     for (int i = 0; *result == 0 && i < columns; i++) {
         counts->rounded += numbers[i].fraction;
         counts->samples += numbers[i].value;
-        *result = take_sample(fold, &numbers[i], options->side + (unsigned)i, previous->frames,
-                              (size_t)count);
+        *result =
+            take_sample(fold, &numbers[i], options->side + (unsigned)i, frames, (size_t)count);
     }
     return NULL;
 }
@@ -160,12 +209,12 @@ static const char *read_line(struct flame_fold *fold, const struct flame_read_op
 static int read_all(struct flame_lines *lines, const struct flame_read_options *options,
                     struct flame_fold *fold, struct flame_read_counts *counts)
 {
-    struct previous *previous = calloc(1, sizeof(*previous));
+    struct stacks *stacks = calloc(1, sizeof(*stacks));
     const char *text;
     size_t length;
     int result;
 
-    if (!previous)
+    if (!stacks)
         return err_no_memory();
     while ((result = flame_lines_next(lines, &text, &length)) > 0) {
         if ((lines->line & 0xffff) == 0 && options->progress)
@@ -174,7 +223,7 @@ static int read_all(struct flame_lines *lines, const struct flame_read_options *
             break;
         if (length == 0)
             continue;
-        const char *wrong = read_line(fold, options, counts, previous, text, length, &result);
+        const char *wrong = read_line(fold, options, counts, stacks, text, length, &result);
         if (wrong)
             flame_damage_add(&lines->damage, lines->line, wrong);
         if (result == -EOVERFLOW) {
@@ -184,7 +233,9 @@ static int read_all(struct flame_lines *lines, const struct flame_read_options *
         if (result < 0)
             break;
     }
-    free(previous);
+    for (size_t i = 0; i < KNOWN_STACKS; i++)
+        free(stacks->known[i].frames);
+    free(stacks);
     counts->damage = lines->damage;
     return result < 0 ? result : 0;
 }

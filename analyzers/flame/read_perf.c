@@ -14,6 +14,17 @@
 #include "err.h"
 #include "perf_lines.h"
 
+/* Frames that came before, by what follows their address: most come again and again. */
+enum { KNOWN_FRAMES = 4096 };
+
+struct known_frame {
+    uint32_t hash;
+    uint16_t length; /* 0: none */
+    uint16_t unused;
+    uint32_t name;
+    char text[244];
+};
+
 struct perf_state {
     struct flame_lines *lines;
     const struct flame_read_options *options;
@@ -28,6 +39,7 @@ struct perf_state {
     size_t frame_count;                /* of those that the sample has */
     uint32_t frames[FLAME_MAX_FRAMES]; /* from the end on: the innermost comes first */
     char clean[PERF_NAME_MAX];
+    struct known_frame known[KNOWN_FRAMES];
 };
 
 /* Whether the sample's event is the one that is asked for, or the first one that there was. */
@@ -88,8 +100,6 @@ static int add_frame(struct perf_state *state, const struct perf_frame *frame)
 {
     const char *name = frame->name;
     size_t length = frame->length;
-    if (!state->wanted)
-        return 0;
     if (state->frame_count++ >= FLAME_MAX_FRAMES)
         return 0;
     if (!frame->clean) {
@@ -99,6 +109,32 @@ static int add_frame(struct perf_state *state, const struct perf_frame *frame)
     }
     return flame_name(&flame_fold_tree(state->fold)->names, name, length,
                       &state->frames[FLAME_MAX_FRAMES - state->frame_count]);
+}
+
+/* A frame behind an address. 1: it was added; 0: it is none. */
+static int add_known_frame(struct perf_state *state, const char *text, size_t length)
+{
+    struct flame_names *names = &flame_fold_tree(state->fold)->names;
+    uint32_t hash = flame_names_hash(names, text, length);
+    struct known_frame *known = &state->known[hash % KNOWN_FRAMES];
+    struct perf_frame frame;
+    if (length > 0 && known->hash == hash && known->length == length &&
+        memcmp(known->text, text, length) == 0) {
+        if (state->frame_count++ < FLAME_MAX_FRAMES)
+            state->frames[FLAME_MAX_FRAMES - state->frame_count] = known->name;
+        return 1;
+    }
+    if (!perf_frame_rest(text, length, true, &frame))
+        return 0;
+    int result = add_frame(state, &frame);
+    if (result < 0)
+        return result;
+    if (length <= sizeof(known->text) && state->frame_count <= FLAME_MAX_FRAMES) {
+        *known = (struct known_frame){.hash = hash, .length = (uint16_t)length};
+        known->name = state->frames[FLAME_MAX_FRAMES - state->frame_count];
+        memcpy(known->text, text, length);
+    }
+    return 1;
 }
 
 static int begin_sample(struct perf_state *state)
@@ -114,7 +150,7 @@ static int begin_sample(struct perf_state *state)
     if (result == 0 && state->header.rest_length > 0 &&
         perf_frame_parse(state->header.rest, state->header.rest_length, &frame) &&
         frame.has_address) {
-        result = add_frame(state, &frame);
+        result = state->wanted ? add_frame(state, &frame) : 0;
         if (result == 0)
             result = close_sample(state);
     }
@@ -142,14 +178,21 @@ static int take_line(struct perf_state *state, const char *text, size_t length)
                          indented ? "a frame without a sample" : "not a sample's first line");
         return 0;
     }
-    if (!perf_frame_parse(text, length, &frame)) {
+    if (!state->wanted)
+        return 0;
+    bool has_address;
+    perf_frame_split(&text, &length, &has_address);
+    if (has_address && (state->addresses || state->frame_count == 0)) {
+        state->addresses = true;
+        int result = add_known_frame(state, text, length);
+        return result < 0 ? result : 0;
+    }
+    if (!perf_frame_rest(text, length, has_address, &frame)) {
         flame_damage_add(&state->lines->damage, state->lines->line, "not a frame");
         return 0;
     }
-    if (state->frame_count == 0)
-        state->addresses = frame.has_address;
     /* what has none where others have one tells of the frame before: its source line */
-    return state->addresses == frame.has_address ? add_frame(state, &frame) : 0;
+    return state->addresses ? 0 : add_frame(state, &frame);
 }
 
 static bool is_blank(const char *text, size_t length)
@@ -180,7 +223,8 @@ static struct beginning look_at(const char *text, size_t length)
                             perf_frame_parse(header.rest, header.rest_length, &frame) &&
                             frame.has_address;
         } else if (indented && perf_frame_parse(text, line, &frame)) {
-            found.frames |= frame.has_address || frame.has_module;
+            bool named = frame.has_address && frame.length > 0 && frame.name[0] != '[';
+            found.frames |= frame.has_module || named || (*text == '\t' && frame.has_address);
         }
         line += end ? 1 : 0;
         text += line;

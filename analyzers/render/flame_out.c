@@ -2,11 +2,22 @@
 #include "flame_out.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
 #include "escape.h"
+
+/* Printable ASCII, as most names are: nothing to escape. */
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            return false;
+    return true;
+}
 
 /* The text escaped; freed by the caller if it is not `room`. */
 static char *escaped(const char *text, void (*escape)(const char *, char *, size_t), char *room,
@@ -30,7 +41,7 @@ static void for_terminal(const char *text, char *out, size_t size)
 void flame_out_xml(const char *text, FILE *out)
 {
     char room[4096];
-    char *sound = escaped(text, for_terminal, room, sizeof(room));
+    const char *sound = is_plain(text) ? text : escaped(text, for_terminal, room, sizeof(room));
     for (const char *at = sound; *at;) {
         size_t plain = strcspn(at, "<>&\"'");
         fwrite(at, 1, plain, out);
@@ -56,8 +67,8 @@ void flame_out_xml(const char *text, FILE *out)
         }
         at += *at ? 1 : 0;
     }
-    if (sound != room)
-        free(sound);
+    if (sound != room && sound != text)
+        free((void *)(uintptr_t)sound);
 }
 
 char *flame_out_utf8(const char *text, char *room, size_t size)

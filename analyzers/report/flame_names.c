@@ -32,6 +32,11 @@ static uint32_t hash_text(uint64_t seed, const char *text, size_t length)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
+uint32_t flame_names_hash(const struct flame_names *names, const char *text, size_t length)
+{
+    return hash_text(names->seed, text, length);
+}
+
 static int grow_table(struct flame_names *names)
 {
     uint32_t slots = names->slots ? names->slots * 2 : 1024;

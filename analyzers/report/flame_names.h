@@ -32,6 +32,9 @@ void flame_names_free(struct flame_names *names);
  * message; -E2BIG with the message beyond 2^31 names. */
 int flame_name(struct flame_names *names, const char *text, size_t length, uint32_t *name);
 
+/* A hash of the text, the same for the same names only. */
+uint32_t flame_names_hash(const struct flame_names *names, const char *text, size_t length);
+
 /* Weak: lives as long as the names. */
 static inline const char *flame_name_text(const struct flame_names *names, uint32_t name)
 {

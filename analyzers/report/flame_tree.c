@@ -9,6 +9,16 @@
 
 #include "err.h"
 
+/* A stack that came before and where it leads to. */
+enum { KNOWN_STACKS = 4096, KNOWN_FRAMES = 61 };
+
+struct flame_known {
+    uint32_t hash;
+    uint32_t node; /* 0: none */
+    uint32_t count;
+    uint32_t frames[KNOWN_FRAMES];
+};
+
 int flame_tree_set(char **field, const char *text)
 {
     char *copy = strdup(text);
@@ -39,8 +49,9 @@ int flame_tree_note(struct flame_tree *tree, const char *format, ...)
 
 static uint32_t slot_of(uint32_t slots, uint32_t parent, uint32_t name)
 {
-    uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15ull;
-    return (uint32_t)(hash >> 32) & (slots - 1);
+    uint64_t key = (uint64_t)parent << 32 | name;
+    __uint128_t product = (__uint128_t)(key ^ 0x2d358dccaa6c78a5ull) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(product ^ product >> 64) & (slots - 1);
 }
 
 static int grow_nodes(struct flame_tree *tree)
@@ -52,14 +63,14 @@ static int grow_nodes(struct flame_tree *tree)
     tree->nodes = nodes;
     tree->room = room;
     uint32_t slots = (uint32_t)room * 2;
-    uint32_t *table = calloc(slots, sizeof(*table));
+    struct flame_slot *table = calloc(slots, sizeof(*table));
     if (!table)
         return err_no_memory();
     for (uint32_t i = 1; i < tree->node_count; i++) {
         uint32_t at = slot_of(slots, nodes[i].parent, nodes[i].name);
-        while (table[at])
+        while (table[at].node)
             at = (at + 1) & (slots - 1);
-        table[at] = i;
+        table[at] = (struct flame_slot){nodes[i].parent, nodes[i].name, i};
     }
     free(tree->table);
     tree->table = table;
@@ -77,6 +88,9 @@ int flame_tree_new(enum flame_unit unit, unsigned sides, struct flame_tree **tre
     int result = flame_names_init(&made->names);
     if (result == 0)
         result = grow_nodes(made);
+    made->known = calloc(KNOWN_STACKS, sizeof(*made->known));
+    if (result == 0 && !made->known)
+        result = err_no_memory();
     if (result == 0)
         result = flame_tree_set(&made->title, "");
     if (result == 0)
@@ -108,6 +122,7 @@ void flame_tree_free(struct flame_tree *tree)
     free(tree->counted);
     free(tree->nodes);
     free(tree->table);
+    free(tree->known);
     free(tree);
 }
 
@@ -115,8 +130,8 @@ void flame_tree_free(struct flame_tree *tree)
 static int child_of(struct flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *node)
 {
     uint32_t at = slot_of(tree->slots, parent, name);
-    for (; (*node = tree->table[at]) != 0; at = (at + 1) & (tree->slots - 1))
-        if (tree->nodes[*node].parent == parent && tree->nodes[*node].name == name)
+    for (; (*node = tree->table[at].node) != 0; at = (at + 1) & (tree->slots - 1))
+        if (tree->table[at].parent == parent && tree->table[at].name == name)
             return 0;
     if (tree->node_count >= FLAME_MAX_NODES)
         return 0;
@@ -124,27 +139,20 @@ static int child_of(struct flame_tree *tree, uint32_t parent, uint32_t name, uin
         int result = grow_nodes(tree);
         if (result < 0)
             return result;
-        for (at = slot_of(tree->slots, parent, name); tree->table[at];)
+        for (at = slot_of(tree->slots, parent, name); tree->table[at].node;)
             at = (at + 1) & (tree->slots - 1);
     }
     *node = (uint32_t)tree->node_count++;
-    tree->table[at] = *node;
+    tree->table[at] = (struct flame_slot){parent, name, *node};
     tree->nodes[*node] =
         (struct flame_node){.name = name, .parent = parent, .depth = tree->nodes[parent].depth + 1};
     return 0;
 }
 
-int flame_tree_add(struct flame_tree *tree, unsigned side, const uint32_t *frames, size_t count,
-                   struct flame_sums sums)
+/* The node of a stack; its inner frames are cut off when there is no room. */
+static int walk(struct flame_tree *tree, const uint32_t *frames, size_t count, uint32_t *found,
+                bool *cut)
 {
-    struct flame_sums sum;
-    if (__builtin_add_overflow(tree->sum[side].value, sums.value, &sum.value) ||
-        __builtin_add_overflow(tree->sum[side].count, sums.count, &sum.count))
-        return err_set(EOVERFLOW, "the sum of all samples is beyond 2^64");
-    if (count > FLAME_MAX_FRAMES) {
-        tree->cut_deep += sums.count;
-        count = FLAME_MAX_FRAMES;
-    }
     size_t depth = 0;
     while (depth < count && depth + 1 < tree->path_count &&
            tree->nodes[tree->path[depth + 1]].name == frames[depth])
@@ -155,14 +163,56 @@ int flame_tree_add(struct flame_tree *tree, unsigned side, const uint32_t *frame
         int result = child_of(tree, node, frames[depth], &child);
         if (result < 0)
             return result;
-        if (child == 0) {
-            tree->cut_room += sums.count;
+        if (child == 0)
             break;
-        }
         node = child;
         tree->path[depth + 1] = node;
     }
     tree->path_count = depth + 1;
+    *cut = depth < count;
+    *found = node;
+    return 0;
+}
+
+/* The same, of stacks that came before without a walk. */
+static int find(struct flame_tree *tree, const uint32_t *frames, size_t count, uint32_t *node,
+                bool *cut)
+{
+    *cut = false;
+    if (count == 0 || count > KNOWN_FRAMES)
+        return walk(tree, frames, count, node, cut);
+    uint32_t hash = flame_names_hash(&tree->names, (const char *)frames, count * sizeof(*frames));
+    struct flame_known *known = &tree->known[hash % KNOWN_STACKS];
+    if (known->node && known->hash == hash && known->count == count &&
+        memcmp(known->frames, frames, count * sizeof(*frames)) == 0) {
+        *node = known->node;
+        return 0;
+    }
+    int result = walk(tree, frames, count, node, cut);
+    if (result < 0 || *cut)
+        return result;
+    *known = (struct flame_known){.hash = hash, .node = *node, .count = (uint32_t)count};
+    memcpy(known->frames, frames, count * sizeof(*frames));
+    return 0;
+}
+
+int flame_tree_add(struct flame_tree *tree, unsigned side, const uint32_t *frames, size_t count,
+                   struct flame_sums sums)
+{
+    struct flame_sums sum;
+    uint32_t node;
+    bool cut;
+    if (__builtin_add_overflow(tree->sum[side].value, sums.value, &sum.value) ||
+        __builtin_add_overflow(tree->sum[side].count, sums.count, &sum.count))
+        return err_set(EOVERFLOW, "the sum of all samples is beyond 2^64");
+    if (count > FLAME_MAX_FRAMES) {
+        tree->cut_deep += sums.count;
+        count = FLAME_MAX_FRAMES;
+    }
+    int result = find(tree, frames, count, &node, &cut);
+    if (result < 0)
+        return result;
+    tree->cut_room += cut ? sums.count : 0;
     tree->nodes[node].self[side].value += sums.value;
     tree->nodes[node].self[side].count += sums.count;
     tree->sum[side] = sum;

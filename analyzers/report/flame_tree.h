@@ -56,7 +56,11 @@ struct flame_tree {
     /* of the building */
     size_t room;
     uint32_t slots;
-    uint32_t *table; /* (parent, name) -> node */
+    struct flame_slot {
+        uint32_t parent, name;
+        uint32_t node; /* 0: the slot is free */
+    } * table;
+    struct flame_known *known; /* stacks that came before, most of which come again */
     struct flame_sums sum[FLAME_SIDES];
     size_t path_count; /* nodes of the stack before, for the next begins like it */
     uint32_t path[FLAME_MAX_FRAMES + 1];

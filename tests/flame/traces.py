@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Recorded traces as flame graphs: stages as the report has them, waits with their ops, the slowest
+ops thread by thread."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+OPTRAIL, MAKE_TRACE = os.environ["OPTRAIL"], os.environ["MAKE_TRACE"]
+REPORT = pathlib.Path(__file__).resolve().parent.parent / "report"
+
+# A hundred writes of 1,000 us, of which one takes 5,000 us longer; each waits 200 us (the slow one
+# 4,000 us) for a lock that thread 73 holds; a thread of no op waits as well. (A wait is told when it
+# has ended: as ns, and kind << 32 | stack.)
+WRITE = """\
+  +1ms   op.start            70/71 write 2 4123
+  +50us  messenger.recv_end  70/71 write 4096
+  +0us   opqueue.enqueue     70/71 write 3
+  +100us opqueue.dequeue     70/72 write 3
+  +20us  pg.lock_request     70/72 write 9
+  +{lock}us lock.waited         70/72 0x9000 {ns} 0x100000007
+  +0us   lock.holder         70/72 0x9000 0x4900000049 0
+  +0us   pg.lock_acquired    70/72 write 9
+  +30us  osd.prepared        70/72 write
+  +{rest}us op.finish           70/74 write 4096 0
+  +0us   op.end              70/74 write
+"""
+STORY = ("1.0 stack.define 70/72 7 __lll_lock_wait;pthread_mutex_lock;PG::lock;work;start_thread 5\n"
+         "repeat 99\n" + WRITE.format(lock=200, ns=200000, rest=600) + "end\n" +
+         WRITE.format(lock=4000, ns=4000000, rest=1800) +
+         "+1ms lock.waited 70/75 0x9000 300000 0x100000007\n"
+         "+1ms op.start 70/71 open 2 4123\n")
+
+
+class Traces(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.home = pathlib.Path(directory.name)
+        for name, text in (("story", STORY), ("normal", (REPORT / "stories/normal.txt").read_text())):
+            (cls.home / f"{name}.txt").write_text(text)
+            subprocess.run([MAKE_TRACE, cls.home / f"{name}.txt", cls.home / name], check=True)
+
+    def flame(self, *arguments, trace="story", status=0):
+        done = subprocess.run([OPTRAIL, "flame", "--path", REPORT / "store.yaml", *arguments,
+                               self.home / trace], capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.said = done.stderr
+        return done.stdout
+
+    def collapsed(self, *arguments, **options):
+        out = self.flame("--format", "collapsed", *arguments, **options)
+        return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in out.splitlines()}
+
+    def test_stages_are_those_of_the_report(self):
+        for trace in ("story", "normal"):
+            report = json.loads(subprocess.run(
+                [OPTRAIL, "report", "--path", REPORT / "store.yaml", "--format", "json",
+                 self.home / trace], capture_output=True, text=True, check=True).stdout)
+            got = collections.Counter()
+            for stack, ns in self.collapsed(trace=trace).items():
+                frames = stack.split(";")
+                got[frames[0], frames[-1]] += ns
+            expected = collections.Counter()
+            for op in report["ops"]:
+                for stage in op["stages"]:
+                    expected[op["type"], stage["name"]] += stage["total_ns"]
+                expected[op["type"], "unattributed"] += op["unattributed_ns"]
+            self.assertEqual(got, +expected)
+
+    def test_an_inner_stage_stands_on_its_outer_one(self):
+        self.assertIn("write;osd.prepare;pg.lock", self.collapsed(trace="normal"))
+
+    def test_waits_know_stack_lock_op_and_stage(self):
+        got = self.collapsed("--kind", "lock", "--by", "op,stage")
+        stack = "start_thread;work;PG::lock;pthread_mutex_lock;__lll_lock_wait;waits for "
+        self.assertEqual(sorted(got.values()), [300_000, 99 * 200_000 + 4_000_000])
+        for key, ns in got.items():
+            known = "[not known];[not known];" if ns == 300_000 else "other;[not known];"
+            self.assertTrue(key.startswith(known + stack), key)
+        self.assertIn("1 are of threads that worked for no op", self.said)
+        self.assertIn("1 ops did not come to their end", self.said)
+
+    def test_filters(self):
+        self.assertEqual(sum(self.collapsed("--kind", "lock", "--op", "other").values()),
+                         99 * 200_000 + 4_000_000)
+        self.assertEqual(sum(self.collapsed("--kind", "lock", "--thread", "70/75").values()), 300_000)
+        self.flame("--format", "collapsed", "--kind", "lock", "--op", "reed", status=1)
+        self.assertIn("none of the 101 samples", self.said)
+        early = self.collapsed("--from", "0", "--to", "0.01", trace="normal")
+        self.assertLess(sum(early.values()), sum(self.collapsed(trace="normal").values()) / 4)
+
+    def test_the_slowest_ops_alone(self):
+        got = self.collapsed("--kind", "lock", "--tail", "1%")
+        self.assertEqual(list(got.values()), [4_000_000])
+        self.assertIn("the slowest ops: 1 of 100", self.said)
+        self.assertEqual(sum(self.collapsed("--tail", "1%").values()), 6_000_000)
+
+    def test_told_locks_stand_in_for_captured_waits(self):
+        got = self.collapsed("--kind", "lock", trace="normal")
+        self.assertEqual(got, {"write;pg.lock;waits for pg.lock": 60 * 600_000})
+        self.assertIn("no waits were captured", self.said)
+
+    def test_two_traces_are_compared(self):
+        done = subprocess.run([OPTRAIL, "flame", "--path", REPORT / "store.yaml", "--diff",
+                               "--format", "collapsed", self.home / "story", self.home / "normal"],
+                              capture_output=True, text=True, check=True)
+        columns = [line.rsplit(" ", 2)[1:] for line in done.stdout.splitlines()]
+        self.assertEqual(sum(int(one[0]) for one in columns), sum(self.collapsed().values()))
+        self.assertEqual(sum(int(one[1]) for one in columns),
+                         sum(self.collapsed(trace="normal").values()))
+
+    def test_the_timeline_keeps_the_rules_of_its_format(self):
+        trace = json.loads(self.flame("--format", "perfetto", "--ops", "3"))
+        events = trace["traceEvents"]
+        tracks = collections.defaultdict(list)
+        for event in events:
+            self.assertIn(event["ph"], "MXsf")
+            self.assertIsInstance(event["pid"], int)
+            self.assertIsInstance(event["tid"], int)
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["ts"], 0)
+                self.assertGreater(event["dur"], 0)
+                begin = round(event["ts"] * 1000)
+                tracks[event["pid"], event["tid"]].append(
+                    (begin, begin + round(event["dur"] * 1000), event["name"]))
+        named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+        self.assertEqual(named, named | set(tracks))
+        for slices in tracks.values():  # within or beside each other, never across
+            for a in slices:
+                for b in slices:
+                    self.assertFalse(a[0] < b[0] < a[1] < b[1], (a, b))
+        flows = collections.defaultdict(dict)
+        for event in events:
+            if event["ph"] in "sf":
+                at = round(event["ts"] * 1000)
+                self.assertTrue(any(begin <= at < end for begin, end, _ in
+                                    tracks[event["pid"], event["tid"]]), event)
+                flows[event["id"]][event["ph"]] = event
+        self.assertTrue(all(set(flow) == {"s", "f"} for flow in flows.values()))
+        self.assertTrue(all(flow["f"]["bp"] == "e" for flow in flows.values()))
+        # the wait of the slowest op, and an arrow from it to the thread that held the lock
+        waits = [one for one in tracks[70, 72] if one[1] - one[0] == 4_000_000]
+        self.assertTrue(any(one[2].startswith("waits for ") for one in waits))
+        self.assertTrue(any(one[2].startswith("holds ") for one in tracks[70, 73]))
+        self.assertTrue(any(flow["s"]["tid"] == 72 and flow["f"]["tid"] == 73
+                            for flow in flows.values() if flow["s"]["name"] == "waits for"))
+        ops = [e for e in events if e["ph"] == "X" and e["cat"] == "op" and e["pid"] == 2147483647]
+        self.assertEqual(len(ops), 3)
+        self.assertEqual(round(max(e["dur"] for e in ops)), 6000)
+
+    def test_failures(self):
+        self.flame("--kind", "cpu", status=1)
+        self.assertIn("no samples of this kind", self.said)
+        self.flame("--event", "cycles", status=2)
+        (self.home / "none").mkdir(exist_ok=True)
+        self.flame(trace="none", status=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
