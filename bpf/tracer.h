@@ -56,6 +56,7 @@ struct tracer_site {
     bool attached;
     bool shares_hit;  /* with the site of the same function before it: no hit of its own */
     bool slow;        /* at a single-stepped instruction */
+    bool replaced;    /* not attached, for this build is told the same by another of the sites */
     char reason[224]; /* why it is not attached */
     uint64_t events;
     uint64_t ignored; /* hits that its condition refused, or that only remembered the time */

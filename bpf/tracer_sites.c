@@ -208,6 +208,30 @@ static int choose_rows(struct tracer *tracer, struct elf_file *file, const struc
     return error ? error : find_functions(file, chosen);
 }
 
+static bool fetch_has_field(const struct uprobe_fetch *fetch, int field)
+{
+    for (int i = 0; i < UPROBE_MAX_LOADS; i++)
+        if (fetch->offsets[i] == PROBE_FIELD + field)
+            return true;
+    return false;
+}
+
+/* Whether the row tells a point from a field that this build does not tell, and another row is
+ * there for that case. If that one cannot be probed either, it says so itself. */
+static bool is_replaced(const struct chosen *chosen, const struct probe_row *row)
+{
+    const struct uprobe_site *site = &row->site;
+    for (size_t i = 0; i < chosen->count; i++) {
+        int field = chosen->rows[i]->without;
+        if (field >= 0 && row->point >= 0 && chosen->rows[i]->point == row->point &&
+            (row->needs == field || fetch_has_field(&site->key, field) ||
+             fetch_has_field(&site->arg0, field) || fetch_has_field(&site->arg1, field) ||
+             fetch_has_field(&site->when, field)))
+            return true;
+    }
+    return false;
+}
+
 /* Fills in the rows; those that this build does not tell enough for get an error. */
 static int fill_rows(struct tracer *tracer, struct elf_file *file, const struct probe_map *map,
                      struct chosen *chosen)
@@ -224,8 +248,10 @@ static int fill_rows(struct tracer *tracer, struct elf_file *file, const struct 
         if (!error && row->utime_stamp && row->point >= 0)
             tracer->skeleton->bss->utime_points[row->point] = true;
         chosen->errors[i] = probe_row_site(row, layout, &tracer->specs[i]);
-        if (chosen->errors[i])
+        if (chosen->errors[i]) {
             refuse(tracer, i);
+            tracer->sites[i].replaced = is_replaced(chosen, row);
+        }
     }
     return error;
 }

@@ -2,6 +2,7 @@
 #include "live_source.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "escape.h"
 #include "target_options.h"
@@ -16,17 +17,31 @@ int live_source_map(const struct target *target, struct probe_map **map, bool *e
                             map, exact);
 }
 
-/* The sites that are left out: " osd.reply (reason)". Returns how many there are. */
+/* Whether the point is told by another site as well: of other ops, say. */
+static bool is_told_elsewhere(const struct tracer_site *sites, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].attached && strcmp(sites[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The sites that are left out: "osd.reply (reason)", with the function where the point is still
+ * told by others. Returns how many there are. */
 static size_t left_out(const struct tracer_site *sites, size_t count, char *text, size_t size)
 {
     size_t missing = 0, used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        if (sites[i].attached)
+        if (sites[i].attached || sites[i].replaced)
             continue;
+        const char *function =
+            is_told_elsewhere(sites, count, sites[i].name) ? sites[i].function : NULL;
         if (used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s (%s)", missing ? ", " : "",
-                                     sites[i].name, sites[i].reason);
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s%.*s (%s)",
+                                     missing ? ", " : "", sites[i].name, function ? " at " : "",
+                                     function ? (int)strcspn(function, "(") : 0,
+                                     function ? function : "", sites[i].reason);
         missing++;
     }
     return missing;

@@ -251,7 +251,16 @@ def attach_with_map(cluster, change):
 def case_maps():
     """A function that is not there: an optional one is left out and named, a required one refuses."""
     with Cluster("memstore") as cluster:
-        # a build of which no fields are known is told who asks by a function, which is not there
+        # a build of which no fields are known: another function tells who asks, and nothing is left out
+        # but what that leaves open
+        done = attach_with_map(cluster, lambda text: text.replace("build_id: f", "build_id: e"))
+        assert done.returncode == 0, done.stderr
+        notes = json.loads(done.stdout)["notes"]
+        for text in (done.stderr, str(notes)):
+            assert "op.identify (" not in text and "op.header_read (where" in text, text
+            assert "op.released at OSD::dequeue_op (where" in text, text
+
+        # which may not be there
         done = attach_with_map(cluster, lambda text: text.replace(
             "_ZN12PrimaryLogPG9OpContext", "_ZN12PrimaryLogPG9NoContext").replace(
             "build_id: f", "build_id: e"))
