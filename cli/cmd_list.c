@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "err.h"
+#include "probe_levels.h"
 #include "target.h"
 
 static const char *format = "text";
@@ -61,6 +62,25 @@ static void fill_store(const struct target *target, char *cell, size_t size)
     fill_text(target->store, cell, size);
 }
 
+/* "yes, probes: 3 basic, 53 standard, 70 deep" */
+static void fill_levels(const struct target *target, char *cell, size_t size)
+{
+    size_t probes[DETAIL_COUNT], used = 0, levels = 0;
+    char reason[200];
+    if (probe_levels_read(target, probes)) {
+        fill_text(err_message(), reason, sizeof(reason));
+        snprintf(cell, size, "no: %s", reason);
+        return;
+    }
+    for (int detail = DETAIL_BASIC; detail < DETAIL_COUNT; detail++)
+        if (probes[detail] && used < size)
+            used += (size_t)snprintf(cell + used, size - used, "%s%zu %s",
+                                     levels++ ? ", " : "yes, probes: ", probes[detail],
+                                     probe_detail_names[detail]);
+    if (levels == 0)
+        snprintf(cell, size, "no: the program lacks functions that every level of detail needs");
+}
+
 static void fill_traceable(const struct target *target, char *cell, size_t size)
 {
     char reason[sizeof(target->obstacle)];
@@ -70,7 +90,7 @@ static void fill_traceable(const struct target *target, char *cell, size_t size)
     else if (target->usdt_probes)
         snprintf(cell, size, "yes, by its %d probes", target->usdt_probes);
     else
-        snprintf(cell, size, "yes, by a probe map");
+        fill_levels(target, cell, size);
 }
 
 static const struct column columns[] = {
@@ -93,16 +113,41 @@ static void print_table(const struct target *targets, size_t count)
     }
 }
 
+/* By level: how many probes; 0: it cannot be probed. */
+static int add_levels(json_t *row, const struct target *target)
+{
+    size_t probes[DETAIL_COUNT] = {0};
+    json_t *levels = json_object();
+    int error = probe_levels_read(target, probes);
+    if (error) {
+        memset(probes, 0, sizeof(probes));
+        if (json_object_set_new(row, "traceable", json_false()) ||
+            json_object_set_new(row, "reason", json_string(err_message())))
+            return -1;
+    }
+    for (int detail = DETAIL_BASIC; levels && detail < DETAIL_COUNT; detail++)
+        if (json_object_set_new(levels, probe_detail_names[detail],
+                                json_integer((json_int_t)probes[detail])))
+            return -1;
+    return json_object_set_new(row, "probes", levels);
+}
+
 static int print_json(const struct target *targets, size_t count)
 {
     json_t *list = json_array();
+    bool break_off = false;
     for (size_t i = 0; list && i < count; i++) {
         const struct target *target = &targets[i];
         json_t *row = json_pack("{s:i,s:s,s:s,s:s,s:s,s:b,s:i,s:s}", "pid", (int)target->pid,
                                 "kind", target->kind, "id", target->id, "version", target->version,
                                 "store", target->store, "traceable", !target->obstacle[0],
                                 "usdt_probes", target->usdt_probes, "reason", target->obstacle);
-        if (!row) /* words that are no UTF-8 */
+        if (row && !target->obstacle[0] && add_levels(row, target)) {
+            json_decref(row);
+            row = NULL;
+            break_off = true;
+        }
+        if (!row && !break_off) /* words that are no UTF-8 */
             row = json_pack("{s:i,s:b,s:s}", "pid", (int)target->pid, "traceable", 0, "reason",
                             "its command line is no text");
         if (!row || json_array_append_new(list, row)) {
@@ -124,7 +169,7 @@ static int run(int argc, char **argv)
     (void)argv;
     bool json = strcmp(format, "json") == 0;
     if (!json && strcmp(format, "text") != 0)
-        return err_set(EINVAL, "unknown format `%s`: text and json are known", format);
+        return err_set(EINVAL, "there is no format '%s': choose text or json", format);
     struct target *targets;
     size_t count;
     int error = target_list(&targets, &count);
@@ -149,7 +194,7 @@ const struct command command_list = {
     .summary = "storage daemons on this host, and whether they can be traced",
     .text = "Lists ceph-osd, ceph-mon, ceph-mgr, ministore and every other process that carries "
             "optrail's probes: pid, kind, id, version, object store, and whether `optrail attach` "
-            "can trace it, or why not.",
+            "can trace it, with how many probes at each level of detail (`--detail`), or why not.",
     .examples = "optrail list\tshow them\noptrail list --format json\tthe same for programs",
     .options = options,
     .run = run,

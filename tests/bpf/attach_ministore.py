@@ -86,6 +86,7 @@ def case_list():
     row = [row for row in rows if row["pid"] == store.pid]
     assert row and row[0]["kind"] == "ministore" and row[0]["traceable"], rows
     assert row[0]["usdt_probes"] > 50, row
+    assert row[0]["probes"] == dict.fromkeys(("basic", "standard", "deep"), row[0]["usdt_probes"]), row
     table = subprocess.run([OPTRAIL, "list"], check=True, capture_output=True, text=True).stdout
     assert f"{store.pid} " in table and "yes, by its" in table, table
     store.stop()

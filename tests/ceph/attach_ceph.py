@@ -229,6 +229,13 @@ def case_list():
         row = [row for row in rows if row["pid"] == cluster.pid][0]
         assert (row["kind"], row["id"], row["store"]) == ("ceph-osd", "0", "bluestore"), row
         assert re.fullmatch(r"16\.2\.\d+", row["version"]) and row["traceable"], row
+        for level, probes in row["probes"].items():
+            tracer = attach(cluster, "--detail", level)
+            said = tracer.said()
+            tracer.finish()
+            assert f": {probes} probes by " in said, (level, probes, said)
+        table = subprocess.run([OPTRAIL, "list"], check=True, capture_output=True, text=True).stdout
+        assert f"{row['probes']['basic']} basic, {row['probes']['standard']} standard" in table, table
         with open(f"{cluster.directory}/run/mon.a.pid") as file:
             mon = int(file.read())
         row = [row for row in rows if row["pid"] == mon][0]
