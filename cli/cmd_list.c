@@ -8,6 +8,7 @@
 #include "command.h"
 #include "err.h"
 #include "probe_levels.h"
+#include "suggest.h"
 #include "target.h"
 
 static const char *format = "text";
@@ -167,12 +168,12 @@ static int run(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0)
-        return err_set(EINVAL, "there is no format '%s': choose text or json", format);
+    bool json;
     struct target *targets;
     size_t count;
-    int error = target_list(&targets, &count);
+    int error = format_is_json(format, &json);
+    if (!error)
+        error = target_list(&targets, &count);
     if (error)
         return error;
     if (json)

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "err.h"
 #include "points.h"
+#include "suggest.h"
 
 static const char *format = "text";
 
@@ -56,10 +57,12 @@ static int run(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    if (strcmp(format, "json") == 0)
+    bool json;
+    int error = format_is_json(format, &json);
+    if (error)
+        return error;
+    if (json)
         return print_json();
-    if (strcmp(format, "text") != 0)
-        return err_set(EINVAL, "there is no format '%s': choose text or json", format);
     print_table();
     return 0;
 }

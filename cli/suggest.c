@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "suggest.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "err.h"
 
 #define LONGEST 31
 
@@ -51,4 +54,12 @@ void suggest_try(struct suggestion *suggestion, const char *name)
         suggestion->distance = found;
         suggestion->nearest = name;
     }
+}
+
+int format_is_json(const char *format, bool *json)
+{
+    *json = strcmp(format, "json") == 0;
+    if (*json || strcmp(format, "text") == 0)
+        return 0;
+    return err_set(EINVAL, "there is no format '%s': choose text or json", format);
 }

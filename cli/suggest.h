@@ -2,6 +2,8 @@
 #ifndef OPTRAIL_SUGGEST_H
 #define OPTRAIL_SUGGEST_H
 
+#include <stdbool.h>
+
 #include <stddef.h>
 
 /* Which of some names was meant by a mistyped word: the one with the fewest changed, missing, added
@@ -15,5 +17,8 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *suggestion, const char *word, size_t length);
 void suggest_try(struct suggestion *suggestion, const char *name);
+
+/* --format of a list that is no report. -EINVAL, with the message, when it is neither. */
+int format_is_json(const char *format, bool *json);
 
 #endif
