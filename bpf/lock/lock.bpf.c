@@ -48,7 +48,7 @@ const volatile bool follow_owners = true;
 #define CONDVARS_SAMPLED 0
 #define CONDVARS_ALL     1
 #define CONDVARS_NONE    2
-#define CONDVAR_SAMPLE   64
+#define CONDVAR_SAMPLE   61 /* a prime: no pattern of threads has its length */
 
 /* Of the releases that end a wait shorter than this, the stacks of one in so many are taken. */
 #define SHORT_WAIT_NS  1000000
@@ -57,6 +57,8 @@ const volatile bool follow_owners = true;
 /* The only process there is, by the kernel's number, with the number 0 among the processes; 0:
  * there are several, or it is not known. */
 __u32 only_tgid = 0;
+/* Whether a process may be in a pid namespace: its threads have other numbers for themselves. */
+bool inner_numbers = false;
 /* By their numbers. */
 struct lock_process process_facts[LOCK_MAX_PROCESSES];
 /* By the low bits of a thread's number, so that most calls are told to be of no interest without a
@@ -139,10 +141,12 @@ static __always_inline void count(__u32 which)
  * while a word is 0. Most are those of threads that have nothing to do; so a sample is enough. */
 static __always_inline bool choose_idle(__u32 *weight)
 {
-    count(LOCK_CONDVAR_IDLE);
+    __u32 which = LOCK_CONDVAR_IDLE;
+    __u64 *seen = bpf_map_lookup_elem(&counters, &which);
+    __u64 number = seen ? ++*seen : 0;
     if (condvars == CONDVARS_ALL)
         return true;
-    if (condvars == CONDVARS_SAMPLED && (bpf_get_prandom_u32() & (CONDVAR_SAMPLE - 1)) == 0) {
+    if (condvars == CONDVARS_SAMPLED && number % CONDVAR_SAMPLE == 0) {
         *weight = CONDVAR_SAMPLE;
         return true;
     }

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,6 +75,15 @@ static int add_sites(struct lock_probe *probe, pid_t pid)
     return error;
 }
 
+/* Whether it is in a pid namespace below the initial one; when in doubt, it is. */
+static bool has_inner_numbers(pid_t pid)
+{
+    char path[64];
+    struct stat namespace;
+    snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+    return stat(path, &namespace) || namespace.st_ino != INITIAL_PID_NAMESPACE;
+}
+
 static struct bpf_map *process_map(const struct lock_probe *probe)
 {
     return probe->skeleton->rodata->namespace_inode ? probe->skeleton->maps.named_processes
@@ -93,6 +103,8 @@ int lock_probe_add(struct lock_probe *probe, const struct watched_process *proce
     if (error)
         return error;
     memcpy(&bss->process_facts[number], &facts, sizeof(facts));
+    if (has_inner_numbers(process->target.pid))
+        bss->inner_numbers = true;
     if (bpf_map_update_elem(bpf_map__fd(process_map(probe)), &pid, &number, BPF_ANY))
         error = err_set(errno, "cannot tell the programs of pid %u: %s", pid, strerror(errno));
     bool only = ++probe->process_count == 1 && !probe->skeleton->rodata->namespace_inode;

@@ -10,6 +10,8 @@
 /* The thread's number in the innermost pid namespace. */
 static __always_inline __u32 inner_tid(struct task_struct *task)
 {
+    if (!inner_numbers)
+        return task->pid; /* without a look at one more of the kernel's structures */
     struct pid *pid = task->thread_pid;
     __u32 number = task->pid;
     if (!pid)
