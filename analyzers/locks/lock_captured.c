@@ -33,10 +33,10 @@ void lock_table_wait_name(const struct lock_table *table, const struct lock_wait
     const struct lock_named *named = lock_table_named(table, wait->pid, wait->lock);
     if (known.kind >= WAIT_KIND_COUNT)
         known.kind = WAIT_unknown;
-    if (named)
+    bool told = named && !named->guessed;
+    bool by_rule = !told && name_of(&known, frames, name, size);
+    if (named && !by_rule)
         snprintf(name, size, "%s", table->groups.rows[named->group]->name);
-    else
-        name_of(&known, frames, name, size);
 }
 
 const char *lock_table_stack(const struct lock_table *table, uint32_t pid, uint32_t number)
@@ -44,18 +44,26 @@ const char *lock_table_stack(const struct lock_table *table, uint32_t pid, uint3
     return stack_table_find(&table->stacks, pid, number);
 }
 
-/* The group of the lock, as the daemon has named it or by what name_of() finds. */
+/* The group of the lock, as the daemon has named it or by what name_of() finds. A stack that no row
+ * knows takes the name that the address has already: the lock is asked for in several places. */
 static int find_group(struct lock_table *table, const struct lock_wait *wait, const char *frames)
 {
     char name[160];
     const struct lock_named *named = lock_table_named(table, wait->pid, wait->lock);
-    if (named)
+    if (named && !named->guessed)
         return named->group;
     bool by_rule = name_of(wait, frames, name, sizeof(name));
+    if (named && !by_rule)
+        return named->group;
     int group = lock_groups_find(&table->groups, name, wait->kind);
-    if (group >= 0 && !by_rule && lock_table_is_unnamed(table, wait->pid, wait->lock))
-        lock_table_name(table, wait->pid, wait->lock, 0, (uint16_t)group);
-    return group;
+    if (group < 0 || wait->kind == WAIT_allocator)
+        return group;
+    bool told = !by_rule && lock_table_is_unnamed(table, wait->pid, wait->lock);
+    int rc = lock_table_name(table, (struct lock_named){.address = wait->lock,
+                                                        .pid = wait->pid,
+                                                        .group = (uint16_t)group,
+                                                        .guessed = !told});
+    return rc < 0 ? rc : group;
 }
 
 static void add_meanwhile(struct lock_meanwhile *meanwhile, const struct lock_wait *wait)

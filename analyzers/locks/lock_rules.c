@@ -80,13 +80,35 @@ static bool matches(const char *frame, const char *pattern)
     return false;
 }
 
+/* Frames that belong to the lock, not to the program that asks for it. */
+static bool is_of_the_lock(const char *frame)
+{
+    static const char *const parts[] = {
+        "lll_lock",   "pthread_",     "futex",         "libc.so",        "libpthread",
+        "std::mutex", "std::unique_", "std::lock",     "std::share",     "std::condit",
+        "__gthread",  "ceph::mutex",  "std::__shared", "take_when_free", "lock_take",
+        "lock_wait",  "sem_wait",     "syscall",       "libstdc++",      "[vdso]"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (frame_has(frame, parts[i], strlen(parts[i])))
+            return true;
+    return false;
+}
+
+/* "librbd.so.1.16.0+0x62e2e0": a function of the program whose name is not known. */
+static bool is_nameless(const char *frame)
+{
+    return frame_has(frame, "+0x", 3) && !is_of_the_lock(frame);
+}
+
 const struct lock_rule *lock_rules_find(uint16_t kind, const char *frames)
 {
     if (!frames || kind == WAIT_allocator || kind == WAIT_libc)
         return NULL;
     enum rule_class class = class_of(kind);
     const char *frame = *frames ? frames : NULL;
-    for (int inner = 0; frame && inner < INNER_FRAMES; inner++, frame = outer(frame))
+    /* what a function without a name asks for, its callers do not tell */
+    for (int inner = 0; frame && inner < INNER_FRAMES && !is_nameless(frame);
+         inner++, frame = outer(frame))
         for (size_t i = 0; i < ROW_COUNT; i++)
             if ((rows[i].class == CLASS_ANY || rows[i].class == class) &&
                 matches(frame, rows[i].rule.frames))
@@ -100,20 +122,6 @@ const char *lock_rules_member(const char *name)
         if (strcmp(rows[i].rule.name, name) == 0)
             return rows[i].rule.member;
     return NULL;
-}
-
-/* Frames that belong to the lock, not to the program that asks for it. */
-static bool is_of_the_lock(const char *frame)
-{
-    static const char *const parts[] = {
-        "lll_lock",   "pthread_",     "futex",         "libc.so",        "libpthread",
-        "std::mutex", "std::unique_", "std::lock",     "std::share",     "std::condit",
-        "__gthread",  "ceph::mutex",  "std::__shared", "take_when_free", "lock_take",
-        "lock_wait",  "sem_wait",     "syscall",       "libstdc++",      "[vdso]"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (frame_has(frame, parts[i], strlen(parts[i])))
-            return true;
-    return false;
 }
 
 bool lock_site_name(uint16_t kind, const char *frames, char *name, size_t size)

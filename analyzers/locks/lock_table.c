@@ -103,18 +103,17 @@ const struct lock_named *lock_table_named(const struct lock_table *table, uint32
     return row && row->pid ? row : NULL;
 }
 
-int lock_table_name(struct lock_table *table, uint32_t pid, uint64_t address, uint64_t instance,
-                    uint16_t group)
+int lock_table_name(struct lock_table *table, struct lock_named name)
 {
     if (!table->names && !(table->names = calloc(LOCK_TABLE_NAMES, sizeof(*table->names))))
         return err_no_memory();
-    struct lock_named *row = named_row(table, pid, address);
+    struct lock_named *row = named_row(table, name.pid, name.address);
     if (!row->pid && table->name_count >= LOCK_TABLE_NAMES / 4 * 3) {
         table->counts.no_instance++;
         return 0;
     }
     table->name_count += !row->pid;
-    *row = (struct lock_named){address, instance, pid, group, 0};
+    *row = name;
     return 0;
 }
 
@@ -127,7 +126,10 @@ static int take_name(struct lock_table *table, const struct optrail_event *event
     int group = *name ? lock_groups_find(&table->groups, name, WAIT_unknown) : 0;
     if (group < 0 || !*name)
         return group;
-    return lock_table_name(table, event->pid, event->key, event->arg1, (uint16_t)group);
+    return lock_table_name(table, (struct lock_named){.address = event->key,
+                                                      .instance = event->arg1,
+                                                      .pid = event->pid,
+                                                      .group = (uint16_t)group});
 }
 
 bool lock_table_is_unnamed(const struct lock_table *table, uint32_t pid, uint64_t address)

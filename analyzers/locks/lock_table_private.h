@@ -35,7 +35,7 @@ struct lock_named {
     uint64_t instance;
     uint32_t pid; /* 0: the row is free */
     uint16_t group;
-    uint16_t unused;
+    bool guessed; /* by a wait's call stack, not told: a stack that a row knows knows better */
 };
 
 struct lock_table {
@@ -65,8 +65,7 @@ const struct lock_named *lock_table_named(const struct lock_table *table, uint32
                                           uint64_t address);
 
 /* Gives the address a name. -ENOMEM with the message. */
-int lock_table_name(struct lock_table *table, uint32_t pid, uint64_t address, uint64_t instance,
-                    uint16_t group);
+int lock_table_name(struct lock_table *table, struct lock_named name);
 
 /* Whether the daemon tells of a lock at this address, but not what it is called. */
 bool lock_table_is_unnamed(const struct lock_table *table, uint32_t pid, uint64_t address);

@@ -183,6 +183,32 @@ static void captured_waits_are_named_by_their_stacks(void **state)
     lock_table_free(table);
 }
 
+/* A lock that is asked for in several places is one: by its address, for the stacks do not tell. */
+static void a_lock_of_several_places_is_one(void **state)
+{
+    (void)state;
+    static const char one[] = "__lll_lock_wait;pthread_mutex_lock;librbd.so.1+0x62e2e0;clone3";
+    static const char other[] = "__lll_lock_wait;pthread_mutex_lock;librbd.so.1+0x3ae6c0;clone3";
+    static const char known[] = "__lll_lock_wait;pthread_mutex_lock;PG::lock(bool) const;clone3";
+    begin();
+    send(0, POINT_stack_define, 1, 3, (uint64_t)(uintptr_t)one, 4);
+    send(0, POINT_stack_define, 1, 4, (uint64_t)(uintptr_t)other, 4);
+    send(0, POINT_stack_define, 1, 5, (uint64_t)(uintptr_t)known, 4);
+    captured(20 * US, 2, 0x7000, WAIT_mutex, 3, 1, 0);
+    captured(30 * US, 2, 0x7000, WAIT_mutex, 4, 1, 0);
+    captured(10 * US, 2, 0x8000, WAIT_mutex, 4, 1, 0);
+    captured(10 * US, 2, 0x9000, WAIT_mutex, 5, 1, 0);
+    captured(10 * US, 2, 0x9000, WAIT_mutex, 4, 1, 0);
+    assert_int_equal(lock_table_flush(table), 0);
+    const struct lock_group *lock = group("mutex in librbd.so.1+0x62e2e0");
+    assert_int_equal(lock->waits, 2);
+    assert_int_equal(lock->wait.sum, 50 * US);
+    assert_int_equal(lock->site_count, 2);
+    assert_int_equal(group("mutex in librbd.so.1+0x3ae6c0")->waits, 1);
+    assert_int_equal(group("pg.lock")->waits, 2);
+    lock_table_free(table);
+}
+
 /* What is captured of a lock that the daemon tells of is not counted twice. */
 static void a_wait_that_is_told_and_captured_counts_once(void **state)
 {
@@ -235,6 +261,11 @@ static void rules(void **state)
     rule = lock_rules_find(WAIT_mutex, "pthread_mutex_lock;FileStore::queue_op;"
                                        "Finisher::finisher_thread_entry;clone3");
     assert_string_equal(rule->name, "filestore.op_queue");
+    /* a function without a name may ask for any lock, whoever calls it */
+    assert_null(lock_rules_find(WAIT_mutex, "pthread_mutex_lock;librbd.so.1+0x62e2e0;"
+                                            "Finisher::finisher_thread_entry;clone3"));
+    rule = lock_rules_find(WAIT_mutex, "libc.so.6+0x8;Finisher::finisher_thread_entry;clone3");
+    assert_string_equal(rule->name, "finisher");
     assert_null(lock_rules_find(WAIT_mutex, "SharedLRU<a>::lookup"));
     assert_null(lock_rules_find(WAIT_mutex, "x;y;z"));
     assert_null(lock_rules_find(WAIT_mutex, NULL));
@@ -251,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_lock_told_of_in_two_ways_is_one),
         cmocka_unit_test(a_lost_release_is_counted),
         cmocka_unit_test(captured_waits_are_named_by_their_stacks),
+        cmocka_unit_test(a_lock_of_several_places_is_one),
         cmocka_unit_test(a_wait_that_is_told_and_captured_counts_once),
         cmocka_unit_test(hostile_events_are_bounded),
         cmocka_unit_test(rules),
