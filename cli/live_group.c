@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_use.h"
 #include "err.h"
 #include "live_source.h"
 #include "target_options.h"
@@ -17,6 +18,7 @@ struct one {
     struct analysis *analysis; /* owned */
     struct read_counts counts;
     uint64_t lost_seen;
+    struct cpu_use *cpu; /* owned */
 };
 
 struct live_group {
@@ -28,6 +30,7 @@ struct live_group {
     struct one *each; /* owned; NULL: there is one daemon only, and `all` is of it */
     uint32_t pid;     /* of the last event, and its member */
     int member;
+    struct cpu_use *cpu;    /* owned; of all of them */
     struct live_fold *fold; /* owned; NULL: events come up, and are folded here */
 };
 
@@ -203,6 +206,38 @@ static int open_analyses(struct live_group *group)
     return !error && same ? analysis_new(&all, &group->all) : error;
 }
 
+/* The first look at what the daemons have of the CPUs. */
+static int watch_cpus(struct live_group *group)
+{
+    pid_t *pids = calloc(group->count, sizeof(*pids));
+    int error = pids ? 0 : err_no_memory();
+
+    for (size_t i = 0; !error && i < group->count; i++) {
+        pids[i] = tracer_group_member(group->tracers, i)->target.pid;
+        if (group->each)
+            error = cpu_use_begin(&pids[i], 1, &group->each[i].cpu);
+    }
+    if (!error)
+        error = cpu_use_begin(pids, group->count, &group->cpu);
+    free(pids);
+    return error;
+}
+
+/* What they had of them by now goes into the next reports. */
+static void take_cpus(struct live_group *group)
+{
+    struct report_cpu cpu;
+
+    for (size_t i = 0; group->each && i < group->count; i++) {
+        cpu_use_read(group->each[i].cpu, &cpu);
+        analysis_take_cpu(group->each[i].analysis, &cpu);
+    }
+    if (!group->all)
+        return;
+    cpu_use_read(group->cpu, &cpu);
+    analysis_take_cpu(group->all, &cpu);
+}
+
 int live_group_open(const struct live_group_options *options, struct live_group **result)
 {
     *result = NULL;
@@ -225,6 +260,8 @@ int live_group_open(const struct live_group_options *options, struct live_group 
             error = tracer_group_open(options->targets, options->count, &tracing, &group->tracers);
         if (!error && group->fold)
             live_fold_receive(group->fold, receiver, group);
+        if (!error)
+            error = watch_cpus(group);
     }
     if (error) {
         live_group_close(group);
@@ -242,8 +279,11 @@ void live_group_close(struct live_group *group)
         return;
     tracer_group_close(group->tracers);
     live_fold_close(group->fold);
-    for (size_t i = 0; group->each && i < group->count; i++)
+    for (size_t i = 0; group->each && i < group->count; i++) {
+        cpu_use_free(group->each[i].cpu);
         analysis_free(group->each[i].analysis);
+    }
+    cpu_use_free(group->cpu);
     free(group->each);
     analysis_free(group->all);
     free(group);
@@ -521,6 +561,7 @@ int live_group_report(struct live_group *group, const struct read_counts *counts
             return error;
     }
     set_span(group, &whole);
+    take_cpus(group);
     if (group->each)
         return report_several(group, &whole, report);
     int error = analysis_report(group->all, &whole, NULL, report);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cpu_use.h"
 #include "err.h"
 #include "event_source.h"
 #include "lock_capture.h"
@@ -47,6 +48,7 @@ struct session {
     struct lock_capture *capture; /* owned */
     struct live_group *group;     /* owned; NULL: no daemons */
     struct analysis *analysis;    /* owned; NULL where there is a group */
+    struct cpu_use *cpu;          /* owned; the same */
     struct clock_feed clock;
     struct lock_feed feed;
 };
@@ -75,6 +77,8 @@ static int open_session(struct session *session, const struct live_locks_options
     /* the capture comes last: of a lock that the daemon tells of itself it adds the stacks only */
     int result = options->group ? live_group_open(options->group, &session->group)
                                 : analysis_new(&analysing, &session->analysis);
+    if (result == 0 && !options->group)
+        result = cpu_use_begin(options->pids, options->pid_count, &session->cpu);
     if (result == 0)
         result = open_capture(session, options);
     if (result < 0)
@@ -128,6 +132,11 @@ static int watch(struct session *session, struct report **report)
         session->group ? live_group_consumer(session->group) : analysis_consumer(session->analysis);
     int result = reader_run_source(source, &session->feed.feed, consumer, NULL, &counts);
     bt_component_class_source_put_ref(source);
+    if (result == 0 && session->cpu) {
+        struct report_cpu cpu;
+        cpu_use_read(session->cpu, &cpu);
+        analysis_take_cpu(session->analysis, &cpu);
+    }
     if (result == 0)
         result = session->group ? live_group_report(session->group, &counts, report)
                                 : analysis_report(session->analysis, &counts, NULL, report);
@@ -148,6 +157,7 @@ int live_locks_run(const struct live_locks_options *options, struct report **rep
     lock_feed_free(&session.feed);
     lock_capture_close(session.capture);
     live_group_close(session.group);
+    cpu_use_free(session.cpu);
     analysis_free(session.analysis);
     return result;
 }

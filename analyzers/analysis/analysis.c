@@ -39,6 +39,7 @@ struct analysis {
     bool folded_elsewhere;
     struct trail_counts counts;
     uint64_t losses[FOLD_ENDED];
+    struct report_cpu cpu;
 };
 
 static int take_event(void *context, const struct optrail_event *event)
@@ -326,6 +327,8 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
     if (result == 0)
         result = fill_kernel_losses(analysis, made);
     if (result == 0)
+        made->cpu = analysis->cpu; /* the verdict looks at it */
+    if (result == 0)
         result = fill_folds(analysis, span, made);
     if (result == 0)
         result = fill_daemon(analysis, made);
@@ -369,6 +372,11 @@ int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail)
         if (analysis->folds[i].class->exemplar)
             result = analysis->folds[i].class->exemplar(analysis->folds[i].state, trail);
     return result;
+}
+
+void analysis_take_cpu(struct analysis *analysis, const struct report_cpu *cpu)
+{
+    analysis->cpu = *cpu;
 }
 
 int analysis_report(struct analysis *analysis, const struct read_counts *counts, const char *damage,

@@ -61,6 +61,9 @@ int analysis_take_sums(struct analysis *analysis, const struct fold_sums *sums, 
 /* An op that the kernel's fold has handed up whole. */
 int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail);
 
+/* What the daemon had of the CPUs: the next report has it, and its verdicts look at it. */
+void analysis_take_cpu(struct analysis *analysis, const struct report_cpu *cpu);
+
 /* The paths in use. Weak. */
 const struct path_set *analysis_paths(const struct analysis *analysis);
 

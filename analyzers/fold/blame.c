@@ -5,16 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_blame.h"
+
 /* So often time is handed on; waiting in a circle ends where it is then. */
 #define ROUNDS 12
 /* Threads that are busy for this part of the time are a ceiling. */
 #define SATURATED 0.85
 
 const char *const blame_class_names[BLAME_CLASS_COUNT] = {
-    [BLAME_LOCK] = "lock",           [BLAME_THROTTLE] = "throttle",
-    [BLAME_DEVICE] = "device",       [BLAME_NETWORK] = "network",
-    [BLAME_WORK] = "work",           [BLAME_QUEUE] = "queue",
-    [BLAME_ALLOCATOR] = "allocator", [BLAME_UNATTRIBUTED] = "unattributed",
+    [BLAME_LOCK] = "lock",
+    [BLAME_THROTTLE] = "throttle",
+    [BLAME_DEVICE] = "device",
+    [BLAME_NETWORK] = "network",
+    [BLAME_WORK] = "work",
+    [BLAME_QUEUE] = "queue",
+    [BLAME_ALLOCATOR] = "allocator",
+    [BLAME_UNATTRIBUTED] = "unattributed",
+    [BLAME_CPU] = "cpu",
 };
 
 struct ledger {
@@ -298,5 +305,6 @@ void blame_find(const struct report *report, const struct report_op *op, struct 
     }
     for (size_t i = 0; i < blame->count; i++)
         blame->causes[i].share = ledger.settled[i] + ledger.held[i];
+    cpu_blame(report, blame);
     qsort(blame->causes, blame->count, sizeof(*blame->causes), by_share);
 }

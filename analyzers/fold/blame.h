@@ -23,6 +23,7 @@ enum blame_class {
     BLAME_QUEUE, /* ops waited while the threads that took them in the end were free */
     BLAME_ALLOCATOR,
     BLAME_UNATTRIBUTED,
+    BLAME_CPU, /* threads were runnable and did not run (cpu_blame.h) */
     BLAME_CLASS_COUNT
 };
 

@@ -107,8 +107,10 @@ struct prediction predict_without(const struct report *report, const struct blam
 {
     struct prediction prediction = {0};
     double rate = report->load.rate, ops = 0, time = 0, inverse = 0, smallest = INFINITY;
-    if (waits_unseen(report, cause) || !report->load.known || rate <= 0 ||
-        report->load.in_flight <= 0 || report->op_count == 0 || report->ops[0].stage_count == 0)
+    /* what would be under way on a faster machine is not known */
+    if (cause->class == BLAME_CPU || waits_unseen(report, cause) || !report->load.known ||
+        rate <= 0 || report->load.in_flight <= 0 || report->op_count == 0 ||
+        report->ops[0].stage_count == 0)
         return prediction;
     for (size_t i = 0; i < report->op_count; i++) {
         const struct report_op *op = &report->ops[i];

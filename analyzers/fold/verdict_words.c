@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu_blame.h"
+
 /* A lock that is held for this part of the time is a ceiling, however short it is held. */
 #define BUSY_LOCK 0.6
 /* What is predicted beyond so many times what was seen is no more than that. */
 #define FAR_AWAY 20.0
+/* From this part of the time in which they want a CPU, threads' waiting for one is evidence. */
+#define WORTH_TELLING 0.1
 
 static double mean_of(const struct blame_cause *cause)
 {
@@ -26,7 +30,7 @@ static const double norms[BLAME_CLASS_COUNT] = {
     [BLAME_WORK] = 200e3,      /* computing */
     [BLAME_QUEUE] = 300e3,     /* a thread that is awakened */
     [BLAME_ALLOCATOR] = 100e3, /* waiting inside malloc and free */
-    [BLAME_UNATTRIBUTED] = 200e3,
+    [BLAME_UNATTRIBUTED] = 200e3, [BLAME_CPU] = 200e3, /* waiting for one, an op */
 };
 
 bool verdict_beyond_norm(const struct report_op *op, const struct blame_cause *cause)
@@ -44,6 +48,8 @@ bool verdict_beyond_norm(const struct report_op *op, const struct blame_cause *c
         return mean_of(cause) * (cause->queue ? cause->queue->idle_share : 1) >= norm;
     case BLAME_THROTTLE:
         return lock && !cause->stage ? lock->wait.mean >= norm : mean_of(cause) >= norm;
+    case BLAME_CPU:
+        return cause->share * op->latency.mean >= norm;
     case BLAME_UNATTRIBUTED:
         return (double)op->unattributed_ns / count >= norm;
     default:
@@ -105,6 +111,13 @@ static size_t describe_lock(const struct blame_cause *cause, char *text, size_t 
             (size_t)snprintf(text + used, size - used, ". It is waited for %.0f %% of the time%s%s",
                              100 * lock->busy, holder ? ", held by " : "", holder ? holder : "");
     return used;
+}
+
+static size_t describe_cpu(const struct report *report, char *text, size_t size)
+{
+    char facts[256];
+    cpu_blame_words(report, facts, sizeof(facts));
+    return (size_t)snprintf(text, size, "waiting for a CPU: %s", facts);
 }
 
 static size_t describe_stage(const struct blame_cause *cause, char *text, size_t size)
@@ -195,7 +208,9 @@ static void add_evidence(const struct report *report, const struct report_op *op
                  "confidence)",
                  lock->name, lock->waits, duration(lock->wait.mean, low, sizeof(low)),
                  100 * lock->busy_low, 100 * lock->busy_high);
-    if (op->latency.p99)
+    if (cpu_waiting(report) >= WORTH_TELLING && count < VERDICT_EVIDENCE)
+        cpu_blame_words(report, words->sentences[count++], size);
+    if (op->latency.p99 && count < VERDICT_EVIDENCE)
         snprintf(words->sentences[count++], size, "these ops take %s at p50, %s at p99",
                  duration((double)op->latency.p50, low, sizeof(low)),
                  duration((double)op->latency.p99, high, sizeof(high)));
@@ -269,9 +284,11 @@ void verdict_words(const struct report *report, const struct report_op *op,
                             100 * cause->share);
     if (cause->class == BLAME_LOCK)
         used += describe_lock(cause, text + used, size - used);
+    else if (cause->class == BLAME_CPU)
+        used += describe_cpu(report, text + used, size - used);
     else
         used += describe_stage(cause, text + used, size - used);
-    if (used < size && cause->direct < cause->share - 0.1) {
+    if (used < size && cause->class != BLAME_CPU && cause->direct < cause->share - 0.1) {
         const struct report_stage *most = NULL;
         for (size_t i = 0; i < op->stage_count; i++)
             if (strcmp(op->stages[i].kind, "wait") == 0 &&

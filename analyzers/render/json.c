@@ -235,6 +235,7 @@ static const struct field report_fields[] = {
      sizeof(struct report_activity),
      activity_fields},
     {.key = "load", FIELD_OBJECT, 0, .fields = load_fields},
+    {.key = "cpu", FIELD_OBJECT, 0, .fields = cpu_fields},
     {0},
 };
 

@@ -145,3 +145,15 @@ const struct field load_fields[] = {
     {.key = "acquisitions", FIELD_UNSIGNED, offsetof(struct report, load.acquisitions)},
     {0},
 };
+
+const struct field cpu_fields[] = {
+    {.key = "known", FIELD_BOOL, offsetof(struct report, cpu.known)},
+    {.key = "seconds", FIELD_REAL, offsetof(struct report, cpu.seconds)},
+    {.key = "cpus", FIELD_UNSIGNED, offsetof(struct report, cpu.cpus)},
+    {.key = "busy", FIELD_REAL, offsetof(struct report, cpu.busy)},
+    {.key = "run_ns", FIELD_UNSIGNED, offsetof(struct report, cpu.run_ns)},
+    {.key = "wait_ns", FIELD_UNSIGNED, offsetof(struct report, cpu.wait_ns)},
+    {.key = "threads", FIELD_UNSIGNED, offsetof(struct report, cpu.threads)},
+    {.key = "ended", FIELD_UNSIGNED, offsetof(struct report, cpu.ended)},
+    {0},
+};

@@ -31,6 +31,7 @@ extern const struct field latency_fields[];
 extern const struct field lock_fields[];
 extern const struct field queue_fields[];
 extern const struct field activity_fields[];
+extern const struct field cpu_fields[];
 extern const struct field load_fields[];
 
 #endif

@@ -214,6 +214,7 @@ int render_locks(const struct report *report, const struct render_options *optio
     for (size_t i = 0; i < report->lock_count; i++)
         lock(out, width, report, &report->locks[i]);
     text_queues(out, report);
+    text_cpu(out, report, width);
     text_losses(report, width, out);
     if (fflush(out) == EOF || ferror(out))
         return err_set(errno ? errno : EIO, "the report cannot be written: %s",

@@ -300,16 +300,25 @@ static void list_counts(char *list, size_t size, const struct report_count *coun
 /* Events that belong to no op, and why as far as it is known. */
 static void list_unmatched(char *list, size_t size, const struct report *report)
 {
-    char number[24], before[24], after[24];
+    char number[24], before_text[24], after_text[24], rest_text[24];
     const struct report_count *others = report->counts.others;
     size_t count = report->counts.other_count, used = strlen(list);
 
     if (report->counts.unmatched_events == 0)
         return;
-    snprintf(list + used, size - used, "%s%s of no op (%s before its start, %s after its end)",
-             used ? ", " : "", unit_count(report->counts.unmatched_events, number, sizeof(number)),
-             unit_count(count_of(others, count, "unmatched_before_start"), before, sizeof(before)),
-             unit_count(count_of(others, count, "unmatched_after_finish"), after, sizeof(after)));
+    uint64_t all = report->counts.unmatched_events;
+    uint64_t before = count_of(others, count, "unmatched_before_start");
+    uint64_t after = count_of(others, count, "unmatched_after_finish");
+    used += (size_t)snprintf(
+        list + used, size - used, "%s%s of no op (%s before its start, %s after its end",
+        used ? ", " : "", unit_count(all, number, sizeof(number)),
+        unit_count(before, before_text, sizeof(before_text)),
+        unit_count(after, after_text, sizeof(after_text)));
+    if (used < size && all > before + after)
+        used += (size_t)snprintf(list + used, size - used, ", %s by threads without one",
+                                 unit_count(all - before - after, rest_text, sizeof(rest_text)));
+    if (used < size)
+        snprintf(list + used, size - used, ")");
 }
 
 /* What could not be used, and the notes: the report ends with them. */
@@ -357,6 +366,7 @@ static void text_report(const struct report *report, int width, FILE *out)
         text_op(out, report, &report->ops[i], width);
     text_locks(out, report);
     text_queues(out, report);
+    text_cpu(out, report, width);
     text_exemplars(out, report, width);
     clients(report, out);
     peers(report, out);

@@ -141,3 +141,27 @@ void text_queues(FILE *out, const struct report *report)
         fputc('\n', out);
     }
 }
+
+void text_cpu(FILE *out, const struct report *report, int width)
+{
+    const struct report_cpu *cpu = &report->cpu;
+    double seconds = cpu->seconds > 0 ? cpu->seconds : 1;
+    char line[400], each[48] = "", wait[24], ended[96] = "";
+
+    if (!cpu->known)
+        return;
+    if (report->counts.ops)
+        snprintf(each, sizeof(each), ", %s an op",
+                 unit_duration(cpu->wait_ns / report->counts.ops, wait, sizeof(wait)));
+    if (cpu->ended)
+        snprintf(ended, sizeof(ended), "; %" PRIu64 " that ended meanwhile %s not in it",
+                 cpu->ended, cpu->ended == 1 ? "is" : "are");
+    snprintf(line, sizeof(line),
+             "cpu: in a second its %" PRIu64 " threads ran for %.2f s and waited for a CPU for "
+             "%.2f s%s; %" PRIu64 " CPU%s, busy %.0f %% of the time%s",
+             cpu->threads, (double)cpu->run_ns / 1e9 / seconds,
+             (double)cpu->wait_ns / 1e9 / seconds, each, cpu->cpus, cpu->cpus == 1 ? "" : "s",
+             100 * cpu->busy, ended);
+    fputc('\n', out);
+    text_paragraph(out, 0, width, line);
+}

@@ -39,6 +39,9 @@ void text_losses(const struct report *report, int width, FILE *out);
 void text_locks(FILE *out, const struct report *report);
 void text_queues(FILE *out, const struct report *report);
 
+/* What the daemon had of the CPUs, where that is known. */
+void text_cpu(FILE *out, const struct report *report, int width);
+
 /* The slowest ops. */
 void text_exemplars(FILE *out, const struct report *report, int width);
 

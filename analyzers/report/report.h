@@ -209,6 +209,18 @@ struct report_peer {
     struct report_latency latency; /* from asked to answered; its count: answers */
 };
 
+/* What the daemon had of the CPUs, where it was watched while it ran. */
+struct report_cpu {
+    bool known;
+    double seconds;   /* between the two looks */
+    uint64_t cpus;    /* on which its threads may run */
+    double busy;      /* of these: the part of the time, whoever ran */
+    uint64_t run_ns;  /* its threads ran, all together */
+    uint64_t wait_ns; /* they were runnable and did not run */
+    uint64_t threads; /* at the end */
+    uint64_t ended;   /* threads that were there at the beginning only: theirs is not in the sums */
+};
+
 struct report {
     struct {
         char *kind;   /* "lttng", "bpf", "ctf" */
@@ -262,6 +274,7 @@ struct report {
         uint64_t locks;        /* names of locks that are told of, also those nobody waited for */
         uint64_t acquisitions; /* of them all, as far as they are told */
     } load;
+    struct report_cpu cpu;
 };
 
 /* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */

@@ -206,6 +206,36 @@ static void predictions(void **state)
     report_free(report);
 }
 
+/* A work stage whose thread was busy for a second, of which it ran 0.2 s and waited 0.6 s. */
+static void waiting_for_a_cpu_is_a_cause(void **state)
+{
+    (void)state;
+    struct report_activity *activity;
+    begin();
+    report->source.seconds = 1;
+    add_stage("osd.prepare", "work", 0.8);
+    add_stage("replica.wait", "net", 0.2);
+    assert_int_equal(report_add_activity(report, "osd.prepare", &activity), 0);
+    activity->ns = 1000000000;
+    report->cpu = (struct report_cpu){
+        .known = true, .seconds = 1, .cpus = 1, .run_ns = 200000000, .wait_ns = 600000000};
+    all_is_somebodys();
+    assert_int_equal(blame.causes[0].class, BLAME_CPU);
+    assert_true(fabs(blame.causes[0].share - 0.8 * 0.6) < 1e-9);
+    assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.4) < 1e-9);
+    assert_true(fabs(share_of("replica.wait") - 0.2) < 1e-9); /* no thread of ours stands there */
+    /* threads that are late because they sleep are not late for want of a CPU */
+    add_queue("opqueue.wait", 8, 0, "osd.prepare", NULL, 0)->idle_share = 1;
+    report->queues[0].wait_total_ns = 5000000000;
+    all_is_somebodys();
+    assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.9) < 1e-9);
+    /* nothing is known of the CPUs */
+    report->cpu.known = false;
+    all_is_somebodys();
+    assert_true(fabs(share_of("osd.prepare") - 0.8) < 1e-9);
+    report_free(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +245,7 @@ int main(void)
         cmocka_unit_test(throttles),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(predictions),
+        cmocka_unit_test(waiting_for_a_cpu_is_a_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
