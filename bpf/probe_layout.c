@@ -34,6 +34,8 @@ static const char *const field_names[] = {
     "hobject.caches",
     "objecter_op.tid",
     "reply.result",
+    "message.data_len",
+    "gather.request",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 
