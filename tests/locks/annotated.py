@@ -125,6 +125,7 @@ def check_waits(events):
     # between the lock and what is told of it a thread may lose its CPU
     assert owners > 0.8 * waits and holding >= 0.9 * owners
     assert 0.85 * waited < captured < 1.1 * waited
+    return end
 
 
 def without_words(events, place):
@@ -149,8 +150,8 @@ def main():
         place = pathlib.Path(directory)
         record(place)
         events = read(place / "trace")
-        check_waits(events)
-        report = without_words(events, place)
+        end = check_waits(events)
+        report = without_words([event for event in events if event.ns <= end], place)
     lock = report["locks"][0]
     print({name: lock[name] for name in ("name", "waits", "wait_total_ns", "waiters", "holders")})
     # which stage the holder was in is looked up when the wait ends: it may be a little further then
