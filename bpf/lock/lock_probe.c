@@ -238,7 +238,7 @@ int lock_probe_counters(const struct lock_probe *probe, uint64_t counters[LOCK_C
 
 bool lock_probe_adapt(struct lock_probe *probe, uint32_t rate, uint64_t now)
 {
-    uint64_t counters[LOCK_COUNTERS];
+    uint64_t counters[LOCK_COUNTERS] = {0};
     struct lock_bpf__bss *bss = probe->skeleton->bss;
     /* what was not used lapses */
     __atomic_store_n(&bss->snapshots_left, SNAPSHOTS_A_LOOK, __ATOMIC_RELAXED);
