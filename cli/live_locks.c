@@ -4,6 +4,7 @@
 #include <babeltrace2/babeltrace.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +52,8 @@ struct session {
     struct cpu_use *cpu;          /* owned; the same */
     struct clock_feed clock;
     struct lock_feed feed;
+    uint64_t begin_ns; /* when the capture was there */
+    char name[64];     /* of a single process that is no daemon */
 };
 
 static int open_capture(struct session *session, const struct live_locks_options *options)
@@ -70,6 +73,22 @@ static int open_capture(struct session *session, const struct live_locks_options
     return result;
 }
 
+/* What the one process is called; where there are several, how many there are. */
+static void name_processes(struct session *session, const struct live_locks_options *options)
+{
+    char path[32];
+    snprintf(session->name, sizeof(session->name), "%zu processes", options->pid_count);
+    if (options->pid_count != 1)
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)options->pids[0]);
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(session->name, sizeof(session->name), file))
+        snprintf(session->name, sizeof(session->name), "a process");
+    session->name[strcspn(session->name, "\n")] = '\0';
+    if (file)
+        fclose(file);
+}
+
 static int open_session(struct session *session, const struct live_locks_options *options)
 {
     const struct analysis_options analysing = {0};
@@ -83,11 +102,14 @@ static int open_session(struct session *session, const struct live_locks_options
         result = open_capture(session, options);
     if (result < 0)
         return result;
+    session->begin_ns = now_ns();
+    name_processes(session, options);
     session->clock = (struct clock_feed){
         .feed = {.context = &session->clock, .next = pass_time},
         .options = options,
         .capture = session->capture,
-        .end_ns = options->seconds > 0 ? now_ns() + (uint64_t)(options->seconds * 1e9) : 0};
+        .end_ns =
+            options->seconds > 0 ? session->begin_ns + (uint64_t)(options->seconds * 1e9) : 0};
     if (session->group)
         inner = live_group_feed(session->group);
     return lock_feed_init(&session->feed, inner, session->capture);
@@ -122,7 +144,22 @@ static int add_counts(struct lock_capture *capture, struct report *report)
     return result;
 }
 
-static int watch(struct session *session, struct report **report)
+/* The time that was looked at is that between attach and detach, whenever waits were seen. */
+static int report_processes(struct session *session, const struct live_locks_options *options,
+                            struct read_counts *counts, struct report **report)
+{
+    struct report_cpu cpu;
+    cpu_use_read(session->cpu, &cpu);
+    analysis_take_cpu(session->analysis, &cpu);
+    counts->begin_ns = session->begin_ns;
+    counts->end_ns = now_ns();
+    counts->pid = options->pid_count == 1 ? (uint32_t)options->pids[0] : 0;
+    int result = analysis_report(session->analysis, counts, NULL, report);
+    return result < 0 ? result : report_set_string(&(*report)->source.daemon, session->name);
+}
+
+static int watch(struct session *session, const struct live_locks_options *options,
+                 struct report **report)
 {
     const struct bt_component_class_source *source = event_source_class_create();
     struct read_counts counts = {0};
@@ -132,14 +169,9 @@ static int watch(struct session *session, struct report **report)
         session->group ? live_group_consumer(session->group) : analysis_consumer(session->analysis);
     int result = reader_run_source(source, &session->feed.feed, consumer, NULL, &counts);
     bt_component_class_source_put_ref(source);
-    if (result == 0 && session->cpu) {
-        struct report_cpu cpu;
-        cpu_use_read(session->cpu, &cpu);
-        analysis_take_cpu(session->analysis, &cpu);
-    }
     if (result == 0)
         result = session->group ? live_group_report(session->group, &counts, report)
-                                : analysis_report(session->analysis, &counts, NULL, report);
+                                : report_processes(session, options, &counts, report);
     return result == 0 ? add_counts(session->capture, *report) : result;
 }
 
@@ -149,7 +181,7 @@ int live_locks_run(const struct live_locks_options *options, struct report **rep
     *report = NULL;
     int result = open_session(&session, options);
     if (result == 0)
-        result = watch(&session, report);
+        result = watch(&session, options, report);
     if (result < 0) {
         report_free(*report);
         *report = NULL;

@@ -170,6 +170,8 @@ const struct path_set *analysis_paths(const struct analysis *analysis)
 static int fill_source(struct report *report, const struct read_counts *counts)
 {
     report->source.pid = (int)counts->pid;
+    report->source.begin_ns = counts->begin_ns;
+    report->source.end_ns = counts->end_ns;
     report->source.seconds = (double)(counts->end_ns - counts->begin_ns) / 1e9;
     return report_set_string(&report->source.kind, counts->tracer);
 }

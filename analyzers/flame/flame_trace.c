@@ -264,19 +264,19 @@ static int take_trail(void *context, const struct trail *trail)
 }
 
 /* The daemon tells that a thread had to wait until now. */
-static int take_told(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t ns)
+static int take_told(void *context, const struct lock_ended_wait *told)
 {
     struct flame_trace *trace = context;
-    struct lock_wait wait = {.begin_ns = trace->now_ns > ns ? trace->now_ns - ns : 0,
+    struct lock_wait wait = {.begin_ns = trace->now_ns > told->ns ? trace->now_ns - told->ns : 0,
                              .end_ns = trace->now_ns,
-                             .lock = group,
-                             .pid = pid,
-                             .tid = tid,
+                             .lock = told->group,
+                             .pid = told->pid,
+                             .tid = told->tid,
                              .weight = 1,
                              .flags = WAIT_TOLD};
     uint16_t point;
     trace->counts.told++;
-    if (!trail_builder_current(trace->builder, pid, tid, &wait.op, &point))
+    if (!trail_builder_current(trace->builder, told->pid, told->tid, &wait.op, &point))
         wait.op = 0;
     return flame_waits_add(trace->waits, &wait);
 }

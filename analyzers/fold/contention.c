@@ -13,9 +13,9 @@ static bool current_op(void *context, uint32_t pid, uint32_t tid, uint64_t *op, 
     return contention->trails && trail_builder_current(contention->trails, pid, tid, op, point);
 }
 
-static int waited(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t ns)
+static int waited(void *context, const struct lock_ended_wait *wait)
 {
-    return flows_waited(&((struct contention *)context)->flows, pid, tid, group, ns);
+    return flows_waited(&((struct contention *)context)->flows, wait);
 }
 
 static int acquired(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t time_ns)
@@ -81,6 +81,8 @@ struct contention_window contention_window(const struct contention *contention)
     const struct flows *flows = &contention->flows;
     if (flows->end_ns > flows->begin_ns)
         return (struct contention_window){flows->begin_ns, flows->end_ns};
+    if (contention->looked.end_ns > contention->looked.begin_ns)
+        return contention->looked;
     uint64_t begin = lock_table_begin_ns(contention->locks);
     uint64_t end = lock_table_end_ns(contention->locks);
     return (struct contention_window){begin, end > begin ? end : begin};
@@ -133,6 +135,7 @@ static int fill(void *state, struct report *report)
     struct stage_labels *labels = malloc(sizeof(*labels));
     if (!labels)
         return err_no_memory();
+    contention->looked = (struct contention_window){report->source.begin_ns, report->source.end_ns};
     stage_labels_init(labels, report, contention->paths, &contention->flows);
     fill_load(contention, report);
     int rc = lock_table_flush(contention->locks);

@@ -134,22 +134,12 @@ static int add_held(struct flows *flows, struct flow_thread *thread, uint16_t to
         uint64_t since = thread->held[i].since_ns;
         struct lock_place place = {.from = thread->last, .to = to, .lock = LOCK_NO_GROUP};
         uint64_t ns = now_ns > since ? now_ns - since : 0;
+        uint64_t waited = thread->held[i].waited_ns < ns ? thread->held[i].waited_ns : ns;
         thread->held[i].since_ns = now_ns;
-        for (uint8_t j = 0; rc == 0 && j < thread->waited_count; j++) {
-            if (thread->waited[j].lock == thread->held[i].lock)
-                continue;
-            uint64_t waited = thread->waited[j].ns < ns ? thread->waited[j].ns : ns;
-            ns -= waited;
-            struct lock_place inner = place;
-            inner.lock = thread->waited[j].lock;
-            inner.ns = waited;
-            inner.count = 1;
-            rc = lock_places_add(&flows->under[thread->held[i].lock], inner);
-        }
-        place.ns = ns;
+        thread->held[i].waited_ns -= waited;
+        place.ns = ns - waited;
         place.count = 1;
-        if (rc == 0)
-            rc = lock_places_add(&flows->under[thread->held[i].lock], place);
+        rc = lock_places_add(&flows->under[thread->held[i].lock], place);
     }
     return rc;
 }
@@ -254,21 +244,41 @@ void flows_trail(struct flows *flows, const struct trail *trail)
     }
 }
 
-int flows_waited(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock, uint64_t ns)
+/* Under a lock is only what begins and ends while it is held. */
+static int wait_under(struct flows *flows, struct flow_thread *thread,
+                      const struct lock_ended_wait *wait)
 {
-    struct flow_thread *thread = find_thread(flows, pid, tid, false);
+    int rc = 0;
+    for (uint8_t i = 0; rc == 0 && i < thread->held_count; i++) {
+        if (thread->held[i].lock == wait->group || wait->begin_ns < thread->held[i].acquired_ns)
+            continue;
+        thread->held[i].waited_ns += wait->ns;
+        rc = lock_places_add(&flows->under[thread->held[i].lock],
+                             (struct lock_place){.from = thread->last,
+                                                 .to = LOCK_NOWHERE,
+                                                 .lock = wait->group,
+                                                 .count = 1,
+                                                 .ns = wait->ns});
+    }
+    return rc;
+}
+
+int flows_waited(struct flows *flows, const struct lock_ended_wait *wait)
+{
+    struct flow_thread *thread = find_thread(flows, wait->pid, wait->tid, false);
     if (!thread || thread->last == LOCK_NOWHERE)
         return 0;
+    int rc = wait_under(flows, thread, wait);
     for (uint8_t i = 0; i < thread->waited_count; i++)
-        if (thread->waited[i].lock == lock) {
-            thread->waited[i].ns += ns;
-            return 0;
+        if (thread->waited[i].lock == wait->group) {
+            thread->waited[i].ns += wait->ns;
+            return rc;
         }
     if (thread->waited_count < sizeof(thread->waited) / sizeof(*thread->waited)) {
-        thread->waited[thread->waited_count].lock = lock;
-        thread->waited[thread->waited_count++].ns = ns;
+        thread->waited[thread->waited_count].lock = wait->group;
+        thread->waited[thread->waited_count++].ns = wait->ns;
     }
-    return 0;
+    return rc;
 }
 
 int flows_acquired(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock, uint64_t now_ns)
@@ -277,6 +287,8 @@ int flows_acquired(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t loc
     if (!thread || thread->held_count == FLOW_HELD)
         return 0;
     thread->held[thread->held_count].lock = lock;
+    thread->held[thread->held_count].acquired_ns = now_ns;
+    thread->held[thread->held_count].waited_ns = 0;
     thread->held[thread->held_count++].since_ns = now_ns;
     return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef OPTRAIL_FLOWS_H
 #define OPTRAIL_FLOWS_H
 
-#include "lock_groups.h"
+#include "lock_table.h"
 #include "path.h"
 #include "trail.h"
 
@@ -42,7 +42,9 @@ struct flow_thread {
     } waited[4]; /* since last_ns */
     struct {
         uint16_t lock;
-        uint64_t since_ns; /* summed up to here */
+        uint64_t since_ns;    /* summed up to here */
+        uint64_t acquired_ns; /* what was waited for before is not under it */
+        uint64_t waited_ns;   /* of the time since since_ns: waiting for other locks */
     } held[FLOW_HELD];
     size_t step_count, step_room; /* room: a power of two */
     struct flow_step *steps;      /* owned; open addressing */
@@ -81,7 +83,7 @@ int flows_event(struct flows *flows, const struct optrail_event *event);
 void flows_trail(struct flows *flows, const struct trail *trail);
 
 /* As the lock table's listener has them. */
-int flows_waited(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock, uint64_t ns);
+int flows_waited(struct flows *flows, const struct lock_ended_wait *wait);
 int flows_acquired(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock, uint64_t now_ns);
 int flows_released(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock, uint64_t now_ns);
 void flows_forgotten(struct flows *flows, uint32_t pid, uint32_t tid, uint16_t lock);

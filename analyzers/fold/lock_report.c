@@ -52,6 +52,17 @@ static void instance_name(const struct lock_instance *instance, char *name, size
         snprintf(name, size, "%" PRIu64, instance->id);
 }
 
+/* Slices of the time in which nothing was told of any lock, before the first one and behind the
+ * last one: in none of them a lock was busy. */
+static int empty_slices(const struct contention *contention, struct contention_window window)
+{
+    uint64_t slice = lock_table_slice_ns(contention->locks);
+    uint64_t begin = lock_table_begin_ns(contention->locks), end = begin + LOCK_SLICES * slice;
+    uint64_t count = begin > window.begin_ns ? (begin - window.begin_ns) / slice : 0;
+    count += window.end_ns > end ? (window.end_ns - end) / slice : 0;
+    return count < 1000000 ? (int)count : 1000000;
+}
+
 /* The part of the time that it was busy, from the slices of time in which ops were seen whole, and
  * how far that may be from what it would be in the long run. */
 static void fill_busy(const struct contention *contention, const struct lock_instance *instance,
@@ -70,6 +81,7 @@ static void fill_busy(const struct contention *contention, const struct lock_ins
         squares += part * part;
         count++;
     }
+    count += empty_slices(contention, window);
     row->busy = seconds > 0 ? (double)instance->busy_ns / 1e9 / seconds : 0;
     row->busy_low = 0;
     row->busy_high = 1;
@@ -77,7 +89,9 @@ static void fill_busy(const struct contention *contention, const struct lock_ins
         return;
     double mean = sum / count;
     double variance = (squares - sum * mean) / (count - 1);
-    double error = student[count - 2] * sqrt((variance > 0 ? variance : 0) / count);
+    size_t freedom = (size_t)count - 2, most = sizeof(student) / sizeof(*student) - 1;
+    double error =
+        student[freedom < most ? freedom : most] * sqrt((variance > 0 ? variance : 0) / count);
     row->busy = mean;
     row->busy_low = mean > error ? mean - error : 0;
     row->busy_high = mean + error < 1 ? mean + error : 1;

@@ -169,8 +169,12 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
     if (rc == 0)
         rc = lock_places_add(&group->holders, place);
     if (rc == 0 && table->listener.waited)
-        rc = table->listener.waited(table->listener.context, wait.pid, wait.tid, (uint16_t)number,
-                                    place.ns);
+        rc = table->listener.waited(table->listener.context,
+                                    &(struct lock_ended_wait){.pid = wait.pid,
+                                                              .tid = wait.tid,
+                                                              .group = (uint16_t)number,
+                                                              .begin_ns = wait.begin_ns,
+                                                              .ns = place.ns});
     return rc;
 }
 
@@ -179,6 +183,7 @@ static int deliver(struct lock_table *table, struct lock_actor *actor)
     if (!actor->pending)
         return 0;
     actor->pending = false;
+    table->pending_count--;
     return lock_table_wait(table, &actor->wait,
                            stack_table_find(&table->stacks, actor->pid, actor->wait.stack));
 }
@@ -193,6 +198,7 @@ int lock_captured_event(struct lock_table *table, const struct optrail_event *ev
         if (rc < 0)
             return rc;
         actor->pending = true;
+        table->pending_count++;
         actor->wait = (struct lock_wait){
             .weight = 1, .point = LOCK_WAIT_NO_POINT, .holder_point = LOCK_WAIT_NO_POINT};
     } else if (!actor->pending || actor->wait.lock != event->key) {
@@ -203,6 +209,14 @@ int lock_captured_event(struct lock_table *table, const struct optrail_event *ev
     if (event->point == POINT_lock_waited)
         actor->wait.point = lock_table_point(table, event->pid, event->tid);
     return 0;
+}
+
+int lock_captured_end(struct lock_table *table, uint32_t pid, uint32_t tid)
+{
+    if (table->pending_count == 0)
+        return 0;
+    struct lock_actor *actor = lock_table_known_actor(table, pid, tid);
+    return actor ? deliver(table, actor) : 0;
 }
 
 int lock_table_flush(struct lock_table *table)

@@ -87,6 +87,18 @@ struct lock_actor *lock_table_actor(struct lock_table *table, uint32_t pid, uint
     }
 }
 
+struct lock_actor *lock_table_known_actor(struct lock_table *table, uint32_t pid, uint32_t tid)
+{
+    for (size_t i = hash(tid, pid); table->actors; i++) {
+        struct lock_actor *actor = &table->actors[i % LOCK_TABLE_THREADS];
+        if (actor->pid == pid && actor->tid == tid)
+            return actor;
+        if (actor->pid == 0)
+            break;
+    }
+    return NULL;
+}
+
 static struct lock_named *named_row(const struct lock_table *table, uint32_t pid, uint64_t address)
 {
     for (size_t i = hash(address, pid);; i++) {
@@ -216,11 +228,14 @@ int lock_table_event(struct lock_table *table, const struct optrail_event *event
     case POINT_lock_holder:
     case POINT_lock_meanwhile:
     case POINT_lock_chain:
+    case POINT_lock_counted:
         table->counts.events++;
         return lock_captured_event(table, event);
     default:
-        return lock_told_event(table, event);
+        break;
     }
+    int rc = lock_captured_end(table, event->pid, event->tid);
+    return rc < 0 ? rc : lock_told_event(table, event);
 }
 
 const struct lock_groups *lock_table_groups(const struct lock_table *table)

@@ -55,11 +55,18 @@ struct lock_view {
     bool (*current)(void *context, uint32_t pid, uint32_t tid, uint64_t *op, uint16_t *point);
 };
 
+/* A thread has waited for a lock of the group. */
+struct lock_ended_wait {
+    uint32_t pid, tid;
+    uint16_t group;
+    uint64_t begin_ns;
+    uint64_t ns; /* how long, times as many waits as it stands for */
+};
+
 /* What a user of the table may want to hear at once; NULL: not interested. */
 struct lock_listener {
     void *context; /* weak */
-    /* The thread has waited so long for a lock of the group. */
-    int (*waited)(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t ns);
+    int (*waited)(void *context, const struct lock_ended_wait *wait);
     int (*acquired)(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t time_ns);
     int (*released)(void *context, uint32_t pid, uint32_t tid, uint16_t group, uint64_t time_ns);
     /* It must have given it back some time ago: that was not seen. */

@@ -46,6 +46,7 @@ struct lock_table {
     size_t instance_count;
     struct lock_actor *actors; /* owned */
     size_t actor_count;
+    size_t pending_count;     /* threads with a captured wait of which more may come */
     struct lock_named *names; /* owned; NULL until the first one */
     size_t name_count;
     struct stack_table stacks;
@@ -59,6 +60,9 @@ struct lock_instance *lock_table_instance(struct lock_table *table, uint32_t pid
 
 /* The thread's row; NULL when there is no room (counted). */
 struct lock_actor *lock_table_actor(struct lock_table *table, uint32_t pid, uint32_t tid);
+
+/* The same of a thread that has told something of locks; NULL: it has not. */
+struct lock_actor *lock_table_known_actor(struct lock_table *table, uint32_t pid, uint32_t tid);
 
 /* The name given to the address; NULL: none. */
 const struct lock_named *lock_table_named(const struct lock_table *table, uint32_t pid,
@@ -79,6 +83,8 @@ uint16_t lock_table_point(const struct lock_table *table, uint32_t pid, uint32_t
 
 /* lock.waited and the events behind it; lock_told.c has the others. */
 int lock_captured_event(struct lock_table *table, const struct optrail_event *event);
+/* The thread tells of something else: the captured wait that it told of is complete. */
+int lock_captured_end(struct lock_table *table, uint32_t pid, uint32_t tid);
 int lock_told_event(struct lock_table *table, const struct optrail_event *event);
 
 #endif

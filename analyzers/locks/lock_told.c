@@ -93,8 +93,12 @@ static int add_wait(struct lock_table *table, struct lock_actor *actor, uint64_t
                                                                   .count = 1,
                                                                   .ns = wait});
     if (rc == 0 && table->listener.waited)
-        rc = table->listener.waited(table->listener.context, actor->pid, actor->tid,
-                                    instance->group, wait);
+        rc = table->listener.waited(table->listener.context,
+                                    &(struct lock_ended_wait){.pid = actor->pid,
+                                                              .tid = actor->tid,
+                                                              .group = instance->group,
+                                                              .begin_ns = actor->asked_ns,
+                                                              .ns = wait});
     return rc;
 }
 

@@ -230,7 +230,8 @@ struct report {
         char *store;
         int pid; /* 0: not known */
         double seconds;
-        double traced_seconds; /* of these; less only where the tracer paused (--duty) */
+        uint64_t begin_ns, end_ns; /* from when to when, as `seconds`; 0: not known */
+        double traced_seconds;     /* of these; less only where the tracer paused (--duty) */
     } source;
     struct {
         uint64_t events;
