@@ -135,7 +135,9 @@ static void inspect_ministore(struct target *target, const char *arguments, size
     snprintf(target->store, sizeof(target->store), "%s", value ? value : "filestore");
     value = target_option(arguments, size, NULL, "--port");
     /* a port of 0 is chosen by the system: then it is no name */
-    snprintf(target->id, sizeof(target->id), "%s", value && strcmp(value, "0") != 0 ? value : "");
+    bool is_number = value && strspn(value, "0123456789") == strlen(value);
+    snprintf(target->id, sizeof(target->id), "%s",
+             is_number && strcmp(value, "0") != 0 ? value : "");
 }
 
 /* Opens the executable, and remembers which one it is. */

@@ -20,13 +20,27 @@ static const struct option_row options[] = {
     {0},
 };
 
+#define WIDTH 100
+
 static void print_table(void)
 {
-    printf("%-28s %-9s %-10s %s\n", "point", "role", "key", "when it is emitted");
+    int column = printf("%-28s %-9s %-10s ", "point", "role", "key");
+
+    puts("when it is emitted");
     for (int i = 0; i < POINT_COUNT; i++) {
         const struct point_row *row = &point_rows[i];
-        printf("%-28s %-9s %-10s %s\n", row->name, event_role_name(row->role),
-               key_kind_name(row->key), row->text);
+        printf("%-28s %-9s %-10s ", row->name, event_role_name(row->role), key_kind_name(row->key));
+        /* broken at blanks, below the text's first line */
+        for (const char *text = row->text; *text;) {
+            size_t length = strlen(text), room = (size_t)(WIDTH - column);
+            if (length > room)
+                for (length = room; length > 1 && text[length] != ' ';)
+                    length--;
+            printf("%*s%.*s\n", text == row->text ? 0 : column, "", (int)length, text);
+            text += length + strspn(text + length, " ");
+        }
+        if (!*row->text)
+            putchar('\n');
     }
 }
 

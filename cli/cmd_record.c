@@ -166,7 +166,8 @@ const struct command command_record = {
         "is started for as long as the recording lasts.\n\n"
         "With --snapshot nothing is written until there is a reason to: SIGUSR1, an op that was "
         "too slow, or the end. No event is in two snapshots.\n\n"
-        "Ctrl-C ends the recording and keeps it. When the disk is full, what was written is kept "
+        "Ctrl-C ends the recording and keeps it; a second one, from two seconds later on, ends "
+        "optrail itself. When the disk is full, what was written is kept "
         "and can be read, and the exit status is 1; so is what a killed recorder left, but for its "
         "last second.",
     .examples = "optrail record --osd 0 -d 10 -o trace\tten seconds of osd.0\n"

@@ -3,18 +3,36 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
 static volatile int interrupted;
+static _Atomic uint64_t first_signal_ns;
+
+bool interrupt_counts(_Atomic uint64_t *first_ns)
+{
+    struct timespec time;
+    uint64_t first = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    uint64_t now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return atomic_compare_exchange_strong(first_ns, &first, now) ||
+           (now > first && now - first >= INTERRUPT_GRACE_NS);
+}
 
 static void on_signal(int number)
 {
-    (void)number;
+    bool first = atomic_load(&first_signal_ns) == 0;
+
     interrupted = 1;
+    if (!interrupt_counts(&first_signal_ns) || first)
+        return;
+    signal(number, SIG_DFL);
+    raise(number); /* when this handler is left */
 }
 
 const volatile int *interrupt_install(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_signal};
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

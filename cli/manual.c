@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --help and the manual pages, made from the rows of a command. */
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -178,8 +179,11 @@ static void manual_examples(FILE *out, const char *examples)
 
 void command_manual(const struct command *command, FILE *out)
 {
-    fprintf(out, ".TH OPTRAIL\\-%s 1 \"\" \"optrail %s\"\n.SH NAME\noptrail\\-%s \\- ",
-            command->name, OPTRAIL_VERSION, command->name);
+    fputs(".TH OPTRAIL\\-", out);
+    for (const char *letter = command->name; *letter; letter++)
+        fputc(toupper((unsigned char)*letter), out);
+    fprintf(out, " 1 \"\" \"optrail %s\"\n.SH NAME\noptrail\\-%s \\- ", OPTRAIL_VERSION,
+            command->name);
     troff(out, command->summary, strlen(command->summary));
     fprintf(out, "\n.SH SYNOPSIS\n\\fBoptrail %s\\fR [\\fIOPTION\\fR...]", command->name);
     if (*command->arguments)
@@ -191,7 +195,10 @@ void command_manual(const struct command *command, FILE *out)
         manual_option(out, row);
     manual_option(out, &help_row);
     manual_examples(out, command->examples);
-    fputs(".SH EXIT STATUS\n0: done (also when interrupted: what there was is reported). 1: it "
+    fputs(".SH SIGNALS\nThe first SIGINT, SIGTERM or SIGHUP ends the work, and what there is is "
+          "reported or kept. More of them within two seconds change nothing; a later one ends "
+          "optrail at once.\n"
+          ".SH EXIT STATUS\n0: done (also when interrupted: what there was is reported). 1: it "
           "failed, or a part of the data could not be read. 2: wrong use.\n"
           ".SH SEE ALSO\n\\fBoptrail\\fR(1)\n",
           out);

@@ -195,8 +195,8 @@ static void name_recording(struct recording *recording, const struct target *tar
         size_t length = strnlen(recording->name, sizeof(recording->name) - 12);
         snprintf(recording->name + length, sizeof(recording->name) - length, ".%d", own->pid);
     }
-    for (char *space = recording->name; (space = strchr(space, ' ')) != NULL;)
-        *space = '.';
+    for (char *other_sign = recording->name; (other_sign = strpbrk(other_sign, " /")) != NULL;)
+        *other_sign = '.';
 }
 
 static int prepare(struct recording *recording, const struct tracer_options *tracing,

@@ -22,6 +22,7 @@
 #endif
 
 #include "err.h"
+#include "interrupt.h"
 
 /* So much CPU time without a sign of getting on is a loop. The largest sound step known is the
  * parsing of a trace's metadata, which takes milliseconds. */
@@ -37,6 +38,7 @@ static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define ENDING_SIGNALS (sizeof(ending_signals) / sizeof(ending_signals[0]))
 
 static volatile sig_atomic_t child_pid, signal_count, last_signal;
+static _Atomic uint64_t first_signal_ns;
 
 /* What belongs to one call of supervise(). */
 struct supervisor {
@@ -52,6 +54,8 @@ enum end { CAME_TO_ITS_END, DIED, WAS_STUCK, WAS_TOLD };
 
 static void forward(int number)
 {
+    if (!interrupt_counts(&first_signal_ns))
+        return;
     last_signal = number;
     signal_count = signal_count + 1;
     if (child_pid > 0)
@@ -332,6 +336,7 @@ int supervise(int (*work)(void *context, struct supervision *supervision), void 
     if (supervisor.shared == MAP_FAILED)
         return err_no_memory();
     signal_count = last_signal = 0;
+    atomic_store(&first_signal_ns, 0);
     handle_signals(forward);
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, how a child ended cannot be known */
     make_directory(&supervisor);

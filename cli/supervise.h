@@ -35,7 +35,8 @@ struct supervisor_options {
 /* Runs the work in a child, which writes its output itself; returns its result, with its message.
  * The child's temporary files (TMPDIR) lie in a directory that is removed however it ends.
  * The first SIGINT, SIGTERM or SIGHUP reaches the child, which then has 2 s of CPU time to go on;
- * the second ends the child and this process. `options` may be NULL. -EIO with the message when the
+ * the second ends the child and this process, unless it comes within the grace of interrupt.h, when
+ * it changes nothing. `options` may be NULL. -EIO with the message when the
  * data brings the child down outside of the calls that are counted, or too often. */
 int supervise(int (*work)(void *context, struct supervision *supervision), void *context,
               const struct supervisor_options *options);

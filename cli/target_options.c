@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "target_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,14 +25,38 @@ static int check_traceable(const struct target *target)
     return 0;
 }
 
-static int by_pid(const struct option_word *word, struct target *target)
+/* The whole word as a number from `least` on; -1: it is none. */
+static int number_of(const struct option_word *word, int least)
 {
     char *end;
     errno = 0;
-    long pid = strtol(word->text, &end, 10);
-    if (errno || end != word->text + word->length || pid < 1 || pid > INT_MAX)
-        return err_set(EINVAL, "--pid: '%.*s' is no process number", (int)word->length, word->text);
-    return target_inspect((pid_t)pid, target);
+    long number = strtol(word->text, &end, 10);
+    if (errno || !isdigit((unsigned char)word->text[0]) || end != word->text + word->length ||
+        number < least || number > INT_MAX)
+        return -1;
+    return (int)number;
+}
+
+static int check_words(const struct target_options *options)
+{
+    for (size_t i = 0; i < options->pids.count; i++) {
+        const struct option_word *word = &options->pids.words[i];
+        if (number_of(word, 1) < 0)
+            return err_set(EINVAL, "--pid: '%.*s' is no process number", (int)word->length,
+                           word->text);
+    }
+    for (size_t i = 0; i < options->osds.count; i++) {
+        const struct option_word *word = &options->osds.words[i];
+        if (number_of(word, 0) < 0)
+            return err_set(EINVAL, "--osd: '%.*s' is no OSD's number", (int)word->length,
+                           word->text);
+    }
+    return 0;
+}
+
+static int by_pid(const struct option_word *word, struct target *target)
+{
+    return target_inspect((pid_t)number_of(word, 1), target);
 }
 
 static int by_id(const struct option_word *word, struct target *target)
@@ -100,7 +125,7 @@ static int choose_all(struct target **targets, size_t *count)
 int target_options_check(const struct target_options *options)
 {
     if ((options->pids.count > 0) + (options->osds.count > 0) + options->all == 1)
-        return 0;
+        return check_words(options);
     return err_set(EINVAL, "say which daemons: -p PID or --osd ID, or --all (optrail list shows "
                            "them)");
 }
@@ -145,8 +170,9 @@ void target_short_name(const struct target *target, char *name, size_t size)
 {
     char raw[96];
 
-    if (strcmp(target->kind, "ceph-osd") == 0 && target->id[0])
-        snprintf(raw, sizeof(raw), "osd.%s", target->id);
+    if (target->id[0])
+        snprintf(raw, sizeof(raw), "%s.%s",
+                 target->kind + (strncmp(target->kind, "ceph-", 5) == 0 ? 5 : 0), target->id);
     else
         snprintf(raw, sizeof(raw), "%s %d", target->kind, target->pid);
     escape_for_terminal(raw, name, size);

@@ -27,13 +27,14 @@ struct target_options {
          .type = OPTION_WORDS,                                                                     \
          .argument = "ID",                                                                         \
          .value = &(options).osds,                                                                 \
-         .text = "the ceph-osd with this id; several likewise"},                                   \
+         .text = "the ceph-osd with this number; several likewise"},                               \
     {                                                                                              \
         .name = "all", .type = OPTION_FLAG, .value = &(options).all,                               \
         .text = "every ceph-osd of this host"                                                      \
     }
 
-/* -EINVAL with the message when not exactly one way of choosing was used. */
+/* -EINVAL with the message when not exactly one way of choosing was used, or what was given is no
+ * number of a process or an OSD. No process is looked at. */
 int target_options_check(const struct target_options *options);
 
 /* Finds the daemons. The caller frees *targets, of which there is at least one, none twice.
@@ -45,7 +46,8 @@ int target_options_choose(const struct target_options *options, struct target **
 /* "osd.0 (ceph-osd 16.2.15, memstore, pid 4711)" */
 void target_full_name(const struct target *target, char *name, size_t size);
 
-/* "osd.0", "ministore 4711" */
+/* "osd.0", "ministore.7000" as reports call it; one without an id is "ministore 4711", its process.
+ */
 void target_short_name(const struct target *target, char *name, size_t size);
 
 /* The path file of a Ceph daemon's store, for the points alone do not tell the stores apart; NULL

@@ -19,7 +19,7 @@ import tracing
 OPTRAIL, MINISTORE, CASE = sys.argv[1:4]
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60  # a run that hangs must not take as long as the whole test may
-ID = f"hostile-{os.getpid()}"  # others may run at the same time
+ID = str(1_000_000_000 + os.getpid())  # others may run at the same time
 
 
 class Impostor:

@@ -98,8 +98,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(len(set(names)), len(names))
         self.assertIn("opqueue.enqueue", names)
         table = run("points").stdout
+        self.assertLessEqual(max(map(len, table.splitlines())), 100)
+        table_in_one_line = " ".join(table.split())
         for point in points:
             self.assertIn(point["name"], table)
+            self.assertIn(" ".join(point["text"].split()), table_in_one_line)
             self.assertEqual(point["identifier"], point["name"].replace(".", "_"))
             # pid, tid and key are fields of every event: an argument of that name would be a second
             self.assertFalse({point["arg0"], point["arg1"]} & {"pid", "tid", "key"}, point)
@@ -157,8 +160,9 @@ class CommandLine(unittest.TestCase):
         for verb in verbs():
             page = (MAN / f"optrail-{verb}.1").read_text()
             for section in (".TH OPTRAIL", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION",
-                            ".SH OPTIONS", ".SH EXIT STATUS"):
+                            ".SH OPTIONS", ".SH SIGNALS", ".SH EXIT STATUS"):
                 self.assertIn(section, page)
+            self.assertIn(f".TH OPTRAIL\\-{verb.upper()} 1 ", page)
             for option in re.findall(r"--([a-z-]+)", run(verb, "--help").stdout):
                 self.assertIn("\\-\\-" + option.replace("-", "\\-"), page, verb)
         self.assertIn("optrail\\-report", (MAN / "optrail.1").read_text())

@@ -66,6 +66,27 @@ def case_same_report(directory):
             assert lines == events, (lines, events)
 
 
+def has_pending(pid, number):
+    """Whether the signal still waits to be handled by the process."""
+    with open(f"/proc/{pid}/status") as file:
+        return any(int(line.split()[1], 16) >> (number - 1) & 1
+                   for line in file if line.startswith(("ShdPnd", "SigPnd")))
+
+
+def case_signalled_twice(directory):
+    """As timeout(1) does, which signals the process and its group: the trace is whole."""
+    with Ministore(MINISTORE, "--store", "memstore") as store:
+        recorder = record(store, directory / "trace")
+        store.work()
+        recorder.process.send_signal(signal.SIGINT)
+        while has_pending(recorder.process.pid, signal.SIGINT):
+            pass
+        said = finish(recorder)
+        assert " 0 lost" in said, said
+        read = recording.report(OPTRAIL, directory / "trace")
+        assert ops(read) == BOTH and not any("come to an end" in note for note in read["notes"])
+
+
 def case_killed(directory):
     """SIGKILL: what was recorded until then can be read, and the daemon works on."""
     with Ministore(MINISTORE, "--store", "memstore") as store:
