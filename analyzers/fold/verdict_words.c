@@ -229,8 +229,19 @@ static void add_knobs(const struct report_stage *stage, struct verdict_words *wo
     }
 }
 
+/* Whether a verdict on these ops has the sentence already. */
+static bool is_said(const struct report *report, const struct report_op *op, const char *sentence)
+{
+    for (size_t i = 0; i < report->verdict_count; i++)
+        if (strcmp(report->verdicts[i].type, op->type) == 0 &&
+            strstr(report->verdicts[i].text, sentence))
+            return true;
+    return false;
+}
+
 /* What makes the slowest ops slow may be another stage than the one that is large on average. */
-static void describe_tail(const struct report_op *op, char *text, size_t size)
+static void describe_tail(const struct report *report, const struct report_op *op, char *text,
+                          size_t size)
 {
     const struct report_stage *slowest = NULL, *largest = NULL;
     for (size_t i = 0; i < op->stage_count; i++) {
@@ -243,6 +254,8 @@ static void describe_tail(const struct report_op *op, char *text, size_t size)
     if (slowest && slowest != largest && slowest->tail_share >= 0.2)
         snprintf(text, size, " The slowest 1 %% are in %s for %.0f %% of their time.",
                  slowest->name, 100 * slowest->tail_share);
+    if (*text && is_said(report, op, text))
+        text[0] = '\0';
 }
 
 /* The ceilings, as far as they are known. */
@@ -257,7 +270,7 @@ static size_t describe_gain(const struct report *report, const struct prediction
                                 " Without it the same load would do more than %.0f times as much.",
                                 FAR_AWAY);
     return (size_t)snprintf(text, size,
-                            " Without it the same load would do about %s op/s in place "
+                            " Without it the same load would do at most about %s op/s in place "
                             "of %s%s%s.",
                             about(prediction->ops_per_s, then, sizeof(then)),
                             about(report->load.rate, now, sizeof(now)),
@@ -310,7 +323,7 @@ void verdict_words(const struct report *report, const struct report_op *op,
     if (used < size)
         used += describe_gain(report, prediction, text + used, size - used);
     if (used < size)
-        describe_tail(op, text + used, size - used);
+        describe_tail(report, op, text + used, size - used);
     if (cause->stage) {
         size_t through = knobs;
         char *behind[VERDICT_KNOBS];

@@ -14,6 +14,9 @@
 #define SMALLEST_WIDTH 60
 /* A blank at which no line is broken; escaped text has no such character. */
 #define GLUE '\1'
+/* Of an option and its value so much is printed, bytes: a value may be a long list without blanks.
+ */
+#define LONGEST_KNOB 56
 /* Clients that are listed one by one. */
 #define SHOWN_CLIENTS 10
 
@@ -174,10 +177,14 @@ void text_verdicts(const struct report *report, int width, FILE *out)
         const struct report_verdict *verdict = &report->verdicts[i];
         char text[2048];
         size_t used = (size_t)snprintf(text, sizeof(text), "%s", verdict->text);
-        for (char **knob = verdict->knobs; *knob && used < sizeof(text); knob++)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s",
-                                     knob == verdict->knobs ? " Knobs: " : ", ", *knob,
-                                     knob[1] ? "" : ".");
+        for (char **knob = verdict->knobs; *knob && used < sizeof(text); knob++) {
+            size_t shown = strlen(*knob) > LONGEST_KNOB ? LONGEST_KNOB : strlen(*knob);
+            while (shown > 0 && ((*knob)[shown] & 0xc0) == 0x80)
+                shown--;
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s%s%s",
+                                     knob == verdict->knobs ? " Knobs: " : ", ", (int)shown, *knob,
+                                     (*knob)[shown] ? "…" : "", knob[1] ? "" : ".");
+        }
         fputc('\n', out);
         text_paragraph(out, 2, width, text);
     }
@@ -309,11 +316,11 @@ static void list_unmatched(char *list, size_t size, const struct report *report)
     uint64_t all = report->counts.unmatched_events;
     uint64_t before = count_of(others, count, "unmatched_before_start");
     uint64_t after = count_of(others, count, "unmatched_after_finish");
-    used += (size_t)snprintf(
-        list + used, size - used, "%s%s of no op (%s before its start, %s after its end",
-        used ? ", " : "", unit_count(all, number, sizeof(number)),
-        unit_count(before, before_text, sizeof(before_text)),
-        unit_count(after, after_text, sizeof(after_text)));
+    used += (size_t)snprintf(list + used, size - used,
+                             "%s%s of no op (%s before its start, %s after its end",
+                             used ? ", " : "", unit_count(all, number, sizeof(number)),
+                             unit_count(before, before_text, sizeof(before_text)),
+                             unit_count(after, after_text, sizeof(after_text)));
     if (used < size && all > before + after)
         used += (size_t)snprintf(list + used, size - used, ", %s by threads without one",
                                  unit_count(all - before - after, rest_text, sizeof(rest_text)));

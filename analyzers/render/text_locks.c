@@ -12,6 +12,8 @@
 /* A lock with less than this part of what is waited for the first one is not shown there. */
 #define SMALL      0.01
 #define NAME_WIDTH 34
+/* The last column of the tables, so that a line has 100. */
+#define MOST_WIDTH 26
 
 /* A name, escaped and cut at its end to fit. */
 static void print_name(FILE *out, const char *name, size_t width)
@@ -44,16 +46,19 @@ static void print_percent(FILE *out, double share, int width)
     fprintf(out, "%*.0f %%", width - 2, 100 * share);
 }
 
-/* "filestore.lfn_open 98 %", or "waiting for pg.lock 75 %" as "pg.lock! 75 %": what has most. */
+/* "filestore.lfn_open 98 %", or "waiting for pg.lock 75 %" as "wait: pg.lock 75 %": what has most,
+ * in what room a line has left. */
 static void print_most(FILE *out, const struct report_part *parts, size_t count)
 {
-    char escaped[TEXT_NAME];
-
     if (count == 0 || parts[0].share <= 0)
         return;
     bool lock = strncmp(parts[0].name, "lock:", 5) == 0;
-    escape_for_terminal(parts[0].name + (lock ? 5 : 0), escaped, sizeof(escaped));
-    fprintf(out, "   %s%.22s %.0f %%", lock ? "wait: " : "", escaped, 100 * parts[0].share);
+    const char *name = parts[0].name + (lock ? 5 : 0);
+    size_t room = MOST_WIDTH - strlen(" 100 %") - (lock ? strlen("wait: ") : 0);
+    size_t columns = text_columns(name); /* as escaped it is hardly longer */
+    fprintf(out, "  %s", lock ? "wait: " : "");
+    print_name(out, name, columns < room ? columns : room);
+    fprintf(out, " %.0f %%", 100 * parts[0].share);
 }
 
 static void lock_line(FILE *out, const struct report_lock *lock)
@@ -65,15 +70,15 @@ static void lock_line(FILE *out, const struct report_lock *lock)
     fprintf(out, "%8s", unit_count(lock->waits, number, sizeof(number)));
     print_duration(out, lock->wait_total_ns, 9);
     print_duration(out, lock->wait.p50, 9);
-    print_duration(out, lock->wait.p99, 9);
+    print_duration(out, lock->wait.p99, 8);
     if (lock->hold.count)
-        print_duration(out, (uint64_t)lock->hold.mean, 9);
+        print_duration(out, (uint64_t)lock->hold.mean, 8);
     else
-        fprintf(out, "%9s", "?");
+        fprintf(out, "%8s", "?");
     if (lock->busy > 0)
-        print_percent(out, lock->busy, 7);
+        print_percent(out, lock->busy, 6);
     else
-        fprintf(out, "%7s", "?");
+        fprintf(out, "%6s", "?");
     print_most(out, lock->holders, lock->holder_count);
     fputc('\n', out);
 }
@@ -89,7 +94,7 @@ static bool is_shown(const struct report *report, size_t number)
 
 static void lock_heading(FILE *out)
 {
-    fprintf(out, "\n%-24s%8s%9s%9s%9s%9s%7s   %s\n", "locks", "waits", "waited", "p50", "p99",
+    fprintf(out, "\n%-24s%8s%9s%9s%8s%8s%6s  %s\n", "locks", "waits", "waited", "p50", "p99",
             "held", "busy", "under it");
 }
 
@@ -123,19 +128,19 @@ void text_queues(FILE *out, const struct report *report)
 
     if (report->queue_count == 0)
         return;
-    fprintf(out, "\n%-24s%9s%10s%9s%8s%9s%8s   %s\n", "queues", "ops/s", "waiting", "threads",
-            "busy", "busiest", "an op", "busy with");
+    fprintf(out, "\n%-24s%8s%9s%8s%7s%8s%8s  %s\n", "queues", "ops/s", "waiting", "threads", "busy",
+            "busiest", "an op", "busy with");
     for (size_t i = 0; i < report->queue_count; i++) {
         const struct report_queue *queue = &report->queues[i];
         if (queue->servers == 0) /* who takes from it was not seen */
             continue;
         fputs("  ", out);
         print_name(out, queue->stage, 22);
-        fprintf(out, "%9s", unit_rate(queue->rate, number, sizeof(number)));
-        print_duration(out, queue->ops ? queue->wait_total_ns / queue->ops : 0, 10);
-        fprintf(out, "%9" PRIu64, queue->servers);
-        print_percent(out, queue->busy, 8);
-        print_percent(out, queue->busiest, 9);
+        fprintf(out, "%8s", unit_rate(queue->rate, number, sizeof(number)));
+        print_duration(out, queue->ops ? queue->wait_total_ns / queue->ops : 0, 9);
+        fprintf(out, "%8" PRIu64, queue->servers);
+        print_percent(out, queue->busy, 7);
+        print_percent(out, queue->busiest, 8);
         print_duration(out, (uint64_t)queue->service_ns, 8);
         print_most(out, queue->parts, queue->part_count);
         fputc('\n', out);
