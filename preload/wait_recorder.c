@@ -182,7 +182,7 @@ void recorder_start(void)
         (void)optrail_probes_start();
 }
 
-/* A number and ns, us, ms or s; without a unit ns. What is none leaves the default. */
+/* A number and ns, us, ms or s; without a unit ns. What is none leaves the default, and is told. */
 static void read_threshold(const char *text)
 {
     static const struct {
@@ -194,8 +194,14 @@ static void read_threshold(const char *text)
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (end != text && number >= 0 && number * units[i].ns < 1e18 &&
-            strcmp(end, units[i].unit) == 0)
+            strcmp(end, units[i].unit) == 0) {
             threshold_ns = (uint64_t)(number * units[i].ns);
+            return;
+        }
+    dprintf(STDERR_FILENO,
+            "optrail: OPTRAIL_LOCK_THRESHOLD: '%.40s' is no time such as 10us, 0 or 1ms: the "
+            "default, 10us, is taken\n",
+            text);
 }
 
 static void after_fork(void)

@@ -51,6 +51,14 @@ class Faults(unittest.TestCase):
         self.assertGreater(total["waits"], 200)
         self.assertGreater(total["stacks_on_other_stacks"], 10)
 
+    def test_a_threshold_that_is_none_is_told(self):
+        for threshold in "abc", "-5", "10 us", "":
+            with self.subTest(threshold):
+                done = subprocess.run([*PRELOADED[:2], f"OPTRAIL_LOCK_THRESHOLD={threshold}",
+                                       "true"], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, f"^optrail: .*'{threshold}' is no time.*10us.*\n$")
+
     def test_without_a_provider(self):
         self.run_job("env", "OPTRAIL_PROVIDER=off", *PRELOADED[1:], PROGRAM, "signals")
 
