@@ -121,7 +121,8 @@ static void meanwhile(FILE *out, int width, const struct report_lock *lock)
 static void site(FILE *out, int width, const struct report_lock_site *row)
 {
     char text[2048], number[24];
-    size_t used = (size_t)snprintf(text, sizeof(text), "%" PRIu64 " waits, %s: ", row->waits,
+    size_t used = (size_t)snprintf(text, sizeof(text), "%" PRIu64 " wait%s, %s: ", row->waits,
+                                   row->waits == 1 ? "" : "s",
                                    unit_duration(row->wait_ns, number, sizeof(number)));
     const char *frame = row->frames;
 
@@ -141,8 +142,8 @@ static void lock(FILE *out, int width, const struct report *report, const struct
 
     if (*row->member)
         used += (size_t)snprintf(text + used, sizeof(text) - used, " (%.120s)", row->member);
-    snprintf(text + used, sizeof(text) - used, ": %s, %s waits, %s", row->kind,
-             unit_count(row->waits, waits, sizeof(waits)),
+    snprintf(text + used, sizeof(text) - used, ": %s, %s wait%s, %s", row->kind,
+             unit_count(row->waits, waits, sizeof(waits)), row->waits == 1 ? "" : "s",
              unit_duration(row->wait_total_ns, time, sizeof(time)));
     fputc('\n', out);
     text_paragraph(out, 0, width, text);
@@ -188,8 +189,10 @@ static void nothing(const struct report *report, int width, FILE *out)
         snprintf(line, sizeof(line), "Nothing contended: no wait for a lock was seen.");
     else if (report->lock_count == 0)
         snprintf(line, sizeof(line),
-                 "Nothing contended: %s acquisitions of %" PRIu64 " locks, and nobody waited.",
-                 unit_count(report->load.acquisitions, number, sizeof(number)), report->load.locks);
+                 "Nothing contended: %s acquisition%s of %" PRIu64 " lock%s, and nobody waited.",
+                 unit_count(report->load.acquisitions, number, sizeof(number)),
+                 report->load.acquisitions == 1 ? "" : "s", report->load.locks,
+                 report->load.locks == 1 ? "" : "s");
     else if (waited < SMALL * time)
         snprintf(line, sizeof(line),
                  "Nothing contended to speak of: all waits for locks together are %.2f %% of the "
