@@ -10,6 +10,7 @@
 #include "analysis.h"
 #include "err.h"
 #include "interrupt.h"
+#include "knob_values.h"
 #include "live_group.h"
 #include "path.h"
 #include "report_output.h"
@@ -179,6 +180,8 @@ static int trace(const struct live_group_options *tracing)
     if (error)
         return error;
     error = analyse(group, &report);
+    if (!error)
+        error = knob_values_add(report, tracing->targets, tracing->count);
     if (!error)
         error = report_output_write(&output, report);
     report_free(report);
