@@ -67,22 +67,24 @@ static int terminal_width(void)
     return size.ws_col > 0 && size.ws_col < 100 ? size.ws_col : 0;
 }
 
-static int write_stdout(const struct renderer *renderer, const struct report *report)
+static int write_stdout(const struct renderer *renderer, const struct report_output *output,
+                        const struct report *report)
 {
-    const struct render_options options = {.width = terminal_width()};
+    const struct render_options options = {.width = terminal_width(),
+                                           .all_locks = output->all_locks};
 
     return renderer->render(report, &options, stdout);
 }
 
-static int write_file(const struct renderer *renderer, const struct report *report,
-                      const char *file)
+static int write_file(const struct renderer *renderer, const struct report_output *output,
+                      const struct report *report, const char *file)
 {
-    const struct render_options options = {0};
+    const struct render_options options = {.all_locks = output->all_locks};
     FILE *out;
     int result;
 
     if (is_standard_output(file))
-        return write_stdout(renderer, report);
+        return write_stdout(renderer, output, report);
     out = fopen(file, "we");
     if (!out)
         return err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
@@ -101,12 +103,12 @@ int report_output_write(const struct report_output *output, const struct report 
     if (!renderer)
         return -EINVAL;
     /* the file first: a reader who stops reading the terminal's side must not cost it */
-    result = output->json ? write_file(renderer_by_name("json"), report, output->json) : 0;
+    result = output->json ? write_file(renderer_by_name("json"), output, report, output->json) : 0;
     if (result < 0)
         return result;
     /* only the JSON form on standard output: two forms in one stream would be of no use */
     if (!output->file && output->json && is_standard_output(output->json))
         return 0;
-    return output->file ? write_file(renderer, report, output->file)
-                        : write_stdout(renderer, report);
+    return output->file ? write_file(renderer, output, report, output->file)
+                        : write_stdout(renderer, output, report);
 }

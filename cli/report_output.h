@@ -10,6 +10,7 @@ struct report_output {
     const char *format; /* NULL: text */
     const char *file;   /* NULL: standard output */
     const char *json;   /* a file that gets the JSON form besides; NULL: none */
+    bool all_locks;     /* also those that hardly anybody waits for */
 };
 
 /* The rows of these options, for a verb's table; `output` is a struct report_output. */

@@ -293,17 +293,45 @@ static int by_wait_total(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+/* A condition variable that threads wait for only while they work for no op: nothing to do. */
+static bool is_idle(const struct contention *contention, const struct stage_labels *labels,
+                    const struct lock_group *group)
+{
+    const struct contention_window ops = {contention->flows.begin_ns, contention->flows.end_ns};
+    if ((group->kind != WAIT_condvar && group->kind != WAIT_condvar_idle) ||
+        ops.end_ns <= ops.begin_ns || group->waiters.elsewhere_ns > 0)
+        return false;
+    for (size_t i = 0; i < group->waiters.count; i++) {
+        const struct lock_place *place = &group->waiters.rows[i];
+        if (!stage_label_of(labels, place->from, place->to).idle)
+            return false;
+    }
+    return group->waiters.count > 0;
+}
+
 int contention_fill_locks(const struct contention *contention, const struct stage_labels *labels,
                           struct report *report)
 {
     const struct lock_groups *groups = lock_table_groups(contention->locks);
+    uint64_t idle = 0, idle_ns = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < groups->count; i++) {
+        if (is_idle(contention, labels, groups->rows[i])) {
+            idle += groups->rows[i]->waits;
+            idle_ns += groups->rows[i]->wait.sum;
+            continue;
+        }
         report->load.locks += groups->rows[i]->waits > 0 || groups->rows[i]->acquisitions > 0;
         report->load.acquisitions += groups->rows[i]->acquisitions;
         if (groups->rows[i]->waits > 0)
             rc = fill_lock(contention, labels, (uint16_t)i, report);
     }
+    if (rc == 0 && idle > 0)
+        rc = report_add_note(report,
+                             "Not among the locks: threads that worked for no op waited %" PRIu64
+                             " times for condition variables, %.2f s in all: they had nothing to "
+                             "do.",
+                             idle, (double)idle_ns / 1e9);
     if (rc == 0 && report->lock_count > 0)
         qsort(report->locks, report->lock_count, sizeof(*report->locks), by_wait_total);
     return rc;

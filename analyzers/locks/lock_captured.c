@@ -5,6 +5,7 @@
  */
 #include "lock_table_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static bool name_of(const struct lock_wait *wait, const char *frames, char *name
     else if (wait->kind == WAIT_allocator)
         snprintf(name, size, "allocator");
     else if (!frames || !lock_site_name(wait->kind, frames, name, size))
-        snprintf(name, size, "%s at %#llx", wait_kind_rows[wait->kind].name,
+        snprintf(name, size, "%s at %#llx", lock_kind_words(wait->kind),
                  (unsigned long long)wait->lock);
     return rule != NULL;
 }
@@ -53,7 +54,9 @@ static int find_group(struct lock_table *table, const struct lock_wait *wait, co
     if (named && !named->guessed)
         return named->group;
     bool by_rule = name_of(wait, frames, name, sizeof(name));
-    if (named && !by_rule)
+    if (named && frames && (lock_groups_call(&table->groups, named->group, name) < 0))
+        return -ENOMEM;
+    if (named && (!by_rule || strcmp(table->groups.rows[named->group]->name, name) == 0))
         return named->group;
     int group = lock_groups_find(&table->groups, name, wait->kind);
     if (group < 0 || wait->kind == WAIT_allocator)

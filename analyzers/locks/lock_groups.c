@@ -30,6 +30,21 @@ int lock_groups_find(struct lock_groups *groups, const char *name, uint16_t kind
     return (int)groups->count++;
 }
 
+int lock_groups_call(struct lock_groups *groups, uint16_t group, const char *name)
+{
+    char *copy;
+    if (!strstr(groups->rows[group]->name, " at 0x"))
+        return 0;
+    for (size_t i = 0; i < groups->count; i++)
+        if (strcmp(groups->rows[i]->name, name) == 0)
+            return 0;
+    if (!(copy = strdup(name)))
+        return err_no_memory();
+    free(groups->rows[group]->name);
+    groups->rows[group]->name = copy;
+    return 0;
+}
+
 void lock_groups_free(struct lock_groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++) {

@@ -84,6 +84,10 @@ struct lock_groups {
 /* The group of that name, made if there is none; the last one, "further locks", when there are too
  * many. A negative errno with the message without memory. */
 int lock_groups_find(struct lock_groups *groups, const char *name, uint16_t kind);
+
+/* Gives a group that has but an address for a name, "mutex at 0x7f..", this one, unless another has
+ * it. -ENOMEM with the message. */
+int lock_groups_call(struct lock_groups *groups, uint16_t group, const char *name);
 void lock_groups_free(struct lock_groups *groups);
 
 /* Adds to the place. -ENOMEM with the message. */

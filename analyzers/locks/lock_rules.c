@@ -124,13 +124,18 @@ const char *lock_rules_member(const char *name)
     return NULL;
 }
 
+const char *lock_kind_words(uint16_t kind)
+{
+    return kind == WAIT_condvar_internal ? "inside a condition variable"
+                                         : wait_kind_rows[kind].name;
+}
+
 bool lock_site_name(uint16_t kind, const char *frames, char *name, size_t size)
 {
     for (const char *frame = frames; *frame;) {
         const char *end = frame_end(frame);
         if (end > frame && !is_of_the_lock(frame)) {
-            snprintf(name, size, "%s in %.*s", wait_kind_rows[kind].name, (int)(end - frame),
-                     frame);
+            snprintf(name, size, "%s in %.*s", lock_kind_words(kind), (int)(end - frame), frame);
             return true;
         }
         frame = *end ? end + 1 : end;

@@ -24,4 +24,7 @@ const char *lock_rules_member(const char *name);
  */
 bool lock_site_name(uint16_t kind, const char *frames, char *name, size_t size);
 
+/* A kind of wait as it stands in a name. Static. */
+const char *lock_kind_words(uint16_t kind);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "locks_overview.h"
 #include "renderers.h"
 #include "text_out.h"
 #include "units.h"
@@ -13,7 +14,11 @@
 #define DEFAULT_WIDTH  100
 #define SMALLEST_WIDTH 60
 /* Waits that are less than this part of the ops' time are nothing to speak of. */
-#define SMALL         0.01
+#define SMALL 0.01
+/* A lock that is busy less than this caps nothing that anybody could reach. */
+#define SPEAKING 0.01
+/* Of a name so much is printed: it may have no blank at which a line could be broken. */
+#define LONGEST       80
 #define SHOWN_PARTS   4
 #define SHOWN_THREADS 4
 #define SHOWN_SITES   3
@@ -29,7 +34,7 @@ static void parts(FILE *out, int width, const char *before, const struct report_
         bool lock = strncmp(rows[i].name, "lock:", 5) == 0;
         if (i > 0 && rows[i].share < 0.01)
             break;
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.120s %.0f %% (%s)",
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.80s %.0f %% (%s)",
                                  i ? ", " : " ", lock ? "waiting for " : "",
                                  rows[i].name + (lock ? 5 : 0), 100 * rows[i].share,
                                  unit_duration(rows[i].ns, number, sizeof(number)));
@@ -88,7 +93,7 @@ static void ceiling(FILE *out, int width, const struct report_lock *lock)
         100 * lock->busy, 100 * lock->busy_low, 100 * lock->busy_high,
         lock->instances > 1 ? ", the busiest one, " : "", lock->instances > 1 ? lock->instance : "",
         lock->acquisitions ? "" : ", at least");
-    if (lock->ceiling_ops_per_s > 0 && used < sizeof(text))
+    if (lock->ceiling_ops_per_s > 0 && lock->busy >= SPEAKING && used < sizeof(text))
         snprintf(text + used, sizeof(text) - used,
                  ": the daemon cannot do more than %s op/s with it",
                  unit_rate(lock->ceiling_ops_per_s, rate, sizeof(rate)));
@@ -128,8 +133,9 @@ static void site(FILE *out, int width, const struct report_lock_site *row)
 
     for (int i = 0; i < SHOWN_FRAMES && *frame && used < sizeof(text) - 300; i++) {
         size_t length = strcspn(frame, ";");
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s", i ? " < " : "",
-                                 (int)(length < 200 ? length : 200), frame);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s%s", i ? " < " : "",
+                                 (int)(length < LONGEST ? length : LONGEST), frame,
+                                 length > LONGEST ? "…" : "");
         frame += length + (frame[length] == ';');
     }
     text_paragraph(out, 4, width, text);
@@ -138,11 +144,12 @@ static void site(FILE *out, int width, const struct report_lock_site *row)
 static void lock(FILE *out, int width, const struct report *report, const struct report_lock *row)
 {
     char text[512], waits[24], time[24], number[24];
-    size_t used = (size_t)snprintf(text, sizeof(text), "%.160s", row->name);
+    size_t used = (size_t)snprintf(text, sizeof(text), "%.*s%s", LONGEST, row->name,
+                                   strlen(row->name) > LONGEST ? "…" : "");
 
     if (*row->member)
         used += (size_t)snprintf(text + used, sizeof(text) - used, " (%.120s)", row->member);
-    snprintf(text + used, sizeof(text) - used, ": %s, %s wait%s, %s", row->kind,
+    snprintf(text + used, sizeof(text) - used, ": %s, %s wait%s, %s", locks_kind_words(row->kind),
              unit_count(row->waits, waits, sizeof(waits)), row->waits == 1 ? "" : "s",
              unit_duration(row->wait_total_ns, time, sizeof(time)));
     fputc('\n', out);
@@ -171,6 +178,10 @@ static void lock(FILE *out, int width, const struct report *report, const struct
     }
     meanwhile(out, width, row);
     threads(out, width, row);
+    if (row->site_count > 0 && row->acquisitions)
+        text_paragraph(out, 2, width,
+                       "stacks, of the waits that were captured (the figures above are what the "
+                       "daemon tells of the lock):");
     for (size_t i = 0; i < row->site_count && i < SHOWN_SITES; i++)
         site(out, width, &row->sites[i]);
 }
@@ -207,6 +218,7 @@ static void nothing(const struct report *report, int width, FILE *out)
 int render_locks(const struct report *report, const struct render_options *options, FILE *out)
 {
     int width = options && options->width > 0 ? options->width : DEFAULT_WIDTH;
+    bool all = options && options->all_locks;
 
     if (width < SMALLEST_WIDTH)
         width = SMALLEST_WIDTH;
@@ -214,8 +226,10 @@ int render_locks(const struct report *report, const struct render_options *optio
     text_source(report, width, out);
     text_verdicts(report, width, out);
     nothing(report, width, out);
+    locks_overview(report, all, out);
     for (size_t i = 0; i < report->lock_count; i++)
-        lock(out, width, report, &report->locks[i]);
+        if (all || locks_matters(report, &report->locks[i]))
+            lock(out, width, report, &report->locks[i]);
     text_queues(out, report);
     text_cpu(out, report, width);
     text_losses(report, width, out);

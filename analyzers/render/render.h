@@ -8,8 +8,9 @@
 #include "report.h"
 
 struct render_options {
-    bool color; /* ANSI colours: only to a terminal */
-    int width;  /* columns; 0: 100 */
+    bool color;     /* ANSI colours: only to a terminal */
+    int width;      /* columns; 0: 100 */
+    bool all_locks; /* also those that hardly anybody waits for */
 };
 
 /* A renderer turns a report into one format and reads nothing but the report. */

@@ -70,6 +70,9 @@ def main():
     waits = {name: ns for name, ns in under.items() if name.startswith("lock:")}
     assert waits == {"lock:mutex at 0x6000": ROUNDS * 3_000_000}, under
     assert sum(under.values()) == ROUNDS * 10_000_000, under
+    # waiting for work is not contention: said, but not a lock
+    assert sorted(locks) == ["mutex at 0x6000", "pg.lock"], locks.keys()
+    assert any(f"waited {ROUNDS} times" in note and "1.00 s" in note for note in report["notes"])
     print(text)
 
 

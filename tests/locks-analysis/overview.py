@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""overview.py OPTRAIL MAKE-TRACE: `optrail locks` begins with a line a lock and tells more only of
+those that matter; one lock is one row, whatever is known of the stacks that wait for it."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MUTEX, INTERNAL = 1 << 32, 11 << 32
+FIRST, SMALL, INNER = 0x5000, 0x6000, 0x7000
+
+
+def story():
+    """Of the first lock every second wait has no stack; of a small one there is a single wait."""
+    lines = ['1.0 stack.define 70/72 7 "__lll_lock_wait;take_when_free;wait_queue_pop;main" 4',
+             f'1.0 stack.define 70/72 8 "__lll_lock_wait;{"a_long_name::" * 20}work;main" 3']
+    for number in range(100):
+        stack = 7 if number % 2 else 0
+        lines.append(f"{1.1 + number / 100:.3f} lock.waited 70/72 {FIRST:#x} 9000000 {MUTEX | stack}")
+    lines += [f"3.0 lock.waited 70/73 {SMALL:#x} 5000 {MUTEX | 8}",
+              f"3.1 lock.waited 70/73 {INNER:#x} 100000000 {INTERNAL}"]
+    return "\n".join(lines) + "\n"
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def main():
+    optrail, make_trace = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as directory:
+        place = pathlib.Path(directory)
+        (place / "story.txt").write_text(story())
+        run(make_trace, place / "story.txt", place / "trace")
+        text = run(optrail, "locks", place / "trace")
+        whole = run(optrail, "locks", "--all-locks", place / "trace")
+        report = json.loads(run(optrail, "locks", place / "trace", "--format", "json"))
+    print(whole)
+    first, *others = report["locks"]
+    assert first["waits"] == 100 and first["wait_total_ns"] == 900_000_000, first
+    assert first["name"] == "mutex in wait_queue_pop", first["name"]
+    assert [site["waits"] for site in first["sites"]] == [50], first["sites"]
+    assert len(others) == 2, report["locks"]
+    lines = text.splitlines()
+    heading = next(i for i, line in enumerate(lines) if line.startswith("locks, by the time"))
+    assert lines[heading + 1].split()[:5] == ["mutex", "in", "wait_queue_pop", "100", "900"], lines
+    assert "and 1 lock with less than 1 % of it each, 5.00 µs together: --all-locks" in text, text
+    assert "a_long_name" not in text and "1 wait, 5.00 µs" in whole, whole
+    assert "inside a condition variable, 1 wait, 100 ms" in text, text
+    assert max(map(len, whole.splitlines())) <= 100, whole
+    for form in (text, whole):
+        assert not re.search(r"(?<!\d)1 waits", form), form
+
+
+if __name__ == "__main__":
+    sys.exit(main())
