@@ -75,7 +75,9 @@ static void add_meanwhile(struct lock_meanwhile *meanwhile, const struct lock_wa
     meanwhile->runnable += wait->weight * wait->runnable_ns;
     meanwhile->disk += wait->weight * wait->disk_ns;
     meanwhile->asleep += wait->weight * wait->asleep_ns;
-    meanwhile->chain += wait->weight * wait->chain_ns;
+    /* who waits for this lock itself has given it back: what it does is no owner's any more */
+    if (wait->chain_lock != wait->lock)
+        meanwhile->chain += wait->weight * wait->chain_ns;
 }
 
 static void add_threads(struct lock_group *group, const struct lock_wait *wait, uint64_t ns)

@@ -209,6 +209,21 @@ static void a_lock_of_several_places_is_one(void **state)
     lock_table_free(table);
 }
 
+/* What it waits for then is no other lock. */
+static void an_owner_that_waits_for_the_lock_itself_owns_it_no_more(void **state)
+{
+    (void)state;
+    begin();
+    captured(50 * US, 1, 0x7000, WAIT_mutex, 0, 2, 0);
+    send(0, POINT_lock_chain, 1, 0x7000, 0x7000, 40 * US);
+    captured(50 * US, 1, 0x7000, WAIT_mutex, 0, 2, 0);
+    send(0, POINT_lock_chain, 1, 0x7000, 0x8000, 30 * US);
+    assert_int_equal(lock_table_flush(table), 0);
+    assert_int_equal(lock_table_groups(table)->rows[0]->waits, 2);
+    assert_int_equal(lock_table_groups(table)->rows[0]->meanwhile.chain, 30 * US);
+    lock_table_free(table);
+}
+
 /* What is captured of a lock that the daemon tells of is not counted twice. */
 static void a_wait_that_is_told_and_captured_counts_once(void **state)
 {
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_lost_release_is_counted),
         cmocka_unit_test(captured_waits_are_named_by_their_stacks),
         cmocka_unit_test(a_lock_of_several_places_is_one),
+        cmocka_unit_test(an_owner_that_waits_for_the_lock_itself_owns_it_no_more),
         cmocka_unit_test(a_wait_that_is_told_and_captured_counts_once),
         cmocka_unit_test(hostile_events_are_bounded),
         cmocka_unit_test(rules),
