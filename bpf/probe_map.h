@@ -57,9 +57,10 @@
  *
  * An expression is a register as the function finds it at its entry (rdi rsi rdx rcx r8 r9 rsp, or
  * edi ... r9d for an int), `*X` for the 8 bytes at X, `*(X+16)` likewise with an offset (up to
- * three such loads), `int(*X)` for the 4 bytes there, signed, `X+16`, `-X` for the negated value, a number, `remembered` for the time that
- * the thread remembered, or `class(*X)` for the number of the class of the object at X. The
- * caller's stack arguments begin at rsp+8. An offset may be the name of a field of `layouts`
+ * three such loads), `int(*X)` for the 4 bytes there, signed, `X+16`, `-X` for the negated value, a
+ * number, `remembered` for the time that the thread remembered, or `class(*X)` for the number of
+ * the class of the object at X. The caller's stack arguments begin at rsp+8. An offset may be the
+ * name of a field of `layouts`
  * (`*(rsi+message.tid)`): where the program's build-id is not there, the row is left out.
  */
 

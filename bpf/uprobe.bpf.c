@@ -86,8 +86,8 @@ struct {
 } records SEC(".maps");
 
 /* How far they are written, and read. Each has a cache line to itself, for the daemon's threads
- * write the one and the loader the other. And how many hits found no room: a record has the number of
- * its time, so that each loss shows in the next record, however many of them wait to be read. */
+ * write the one and the loader the other. And how many hits found no room: a record has the number
+ * of its time, so that each loss shows in the next record, however many of them wait to be read. */
 __u64 records_written[8] = {};
 __u64 records_read[8] = {};
 __u64 hits_lost[8] = {};
@@ -436,7 +436,7 @@ static __always_inline void write_record(struct uprobe_record *record, __u64 num
         record->arg1 = arg1;
         record->when = when;
     }
-    record->faults = faults | (__u32)*(volatile __u64 *)&hits_lost[0] << UPROBE_LOST_SHIFT;
+    record->faults = faults | (__u32) * (volatile __u64 *)&hits_lost[0] << UPROBE_LOST_SHIFT;
     fold_barrier();
     *(volatile __u64 *)&record->ticket = number + 1;
 }
