@@ -247,7 +247,10 @@ static __always_inline void begin_wake(__u32 process, __u32 tgid, __u64 uaddr)
     struct lock_thread *thread = is_waited ? thread_row(key, process, true) : find_thread(key);
     if (!thread)
         return;
-    thread->wake_hold_ns = held_for(thread, uaddr, bpf_ktime_get_ns());
+    __u64 now = bpf_ktime_get_ns();
+    thread->wake_hold_ns = held_for(thread, uaddr, now);
+    if (is_waited)
+        give_back(thread, uaddr, now);
     if (!thread->had_lock[0] && !thread->had_lock[1] && !thread->had_lock[2] &&
         !thread->had_lock[3])
         *bits &= ~BUSY_HOLDS;

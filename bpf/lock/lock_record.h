@@ -90,6 +90,9 @@ struct lock_thread {
     uint32_t state; /* enum lock_state */
     uint64_t since_ns;
     uint64_t spent_ns[LOCK_STATE_ROOM];
+    /* when it last gave something back that is waited for, and what it had done until then */
+    uint64_t gave_word, gave_ns;
+    uint64_t spent_until[LOCK_STATE_ROOM];
 
     uint32_t pid, tid; /* as user space names them */
 

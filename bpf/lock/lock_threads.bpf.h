@@ -191,8 +191,23 @@ static __always_inline void watch(struct lock_thread *waiter, __u64 owner_key, _
     waiter->chain_lock = owner->lock;
 }
 
-/* The lock is free, or the wait over: what the owner has done up to now is what it did meanwhile.
- */
+/* The current thread gives back what others wait for, perhaps to another than those who watch it:
+ * what it does from here on is no business of theirs. */
+static __always_inline void give_back(struct lock_thread *owner, __u64 word, __u64 now)
+{
+    if (owner->watchers <= 0)
+        return;
+    spend(owner, LOCK_STATE_RUNNING, now);
+    owner->state = LOCK_STATE_RUNNING;
+#pragma unroll
+    for (__u32 i = 0; i < LOCK_STATES; i++)
+        owner->spent_until[i] = owner->spent_ns[i];
+    owner->gave_word = word;
+    owner->gave_ns = now;
+}
+
+/* The lock is free, or the wait over: what the owner has done up to now, or until it gave the lock
+ * to another, is what it did meanwhile. */
 static __always_inline void settle(struct lock_thread *waiter, __u64 now)
 {
     if (waiter->settled || !waiter->owner_key)
@@ -205,11 +220,14 @@ static __always_inline void settle(struct lock_thread *waiter, __u64 now)
     /* nothing began and nothing ended: one that gave the lock back was running */
     if (state == LOCK_STATE_UNKNOWN)
         state = LOCK_STATE_RUNNING;
+    bool gone = owner->gave_word == waiter->word && owner->gave_ns > waiter->begin_ns;
+    __u64 until = gone ? owner->gave_ns : now;
     __u64 going_on = now > owner->since_ns ? now - owner->since_ns : 0;
-    __u64 longest = now - waiter->begin_ns;
+    __u64 longest = until > waiter->begin_ns ? until - waiter->begin_ns : 0;
 #pragma unroll
     for (__u32 i = 0; i < LOCK_STATES; i++) {
-        __u64 spent = owner->spent_ns[i] + (i == state ? going_on : 0);
+        __u64 spent =
+            gone ? owner->spent_until[i] : owner->spent_ns[i] + (i == state ? going_on : 0);
         __u64 before = waiter->owner_before[i];
         __u64 meanwhile = spent > before ? spent - before : 0;
         if (meanwhile > longest)
@@ -217,7 +235,7 @@ static __always_inline void settle(struct lock_thread *waiter, __u64 now)
         longest -= meanwhile;
         waiter->meanwhile[i] = meanwhile;
     }
-    if (owner->lock && waiter->chain_lock == 0)
+    if (owner->lock && waiter->chain_lock == 0 && !gone)
         waiter->chain_lock = owner->lock;
     __sync_fetch_and_add(&owner->watchers, -1);
     __sync_fetch_and_add(watched_count(waiter->owner_key), -1);

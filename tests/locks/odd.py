@@ -48,6 +48,18 @@ def what_owners_do():
     assert wait["chain_lock"] == truth["other"]
 
 
+def owners_that_hand_over():
+    """An owner that gave the lock to another waiter sleeps from then on: that is no business of the
+    one who goes on waiting."""
+    truth, waits, _ = watch("handed")
+    assert len(waits) == 2, waits
+    longer = max(waits, key=lambda wait: wait["ns"])
+    print("handed", {name: longer[name] for name in ("ns", "running", "runnable", "asleep", "chain")})
+    assert longer["owner"] == truth["owner"] and longer["ns"] > 75 * MS
+    assert longer["asleep"] + longer["chain"] < 5 * MS, longer
+    assert longer["running"] + longer["runnable"] > 35 * MS, longer
+
+
 def owners_that_end():
     _, wait, _ = the_wait("robust", "mutex_shared")
     assert wait["flags"] & 2, "a robust mutex whose owner died, and that is not said"
@@ -110,6 +122,6 @@ def idle_workers():
     assert not got.of("condvar_idle")
 
 
-for story in (what_owners_do, owners_that_end, locks_that_vanish, foreign_code, others_locks,
-              idle_workers):
+for story in (what_owners_do, owners_that_hand_over, owners_that_end, locks_that_vanish,
+              foreign_code, others_locks, idle_workers):
     story()

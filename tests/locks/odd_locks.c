@@ -134,6 +134,34 @@ static void fork_a_child(void)
     sleep_ms(5);
 }
 
+static void *take_mutex_and_compute(void *argument)
+{
+    (void)argument;
+    waiter = (uint32_t)gettid();
+    pthread_mutex_lock(mutex);
+    compute();
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+
+/* The lock goes to one waiter, while another goes on waiting, and its first owner goes to sleep. */
+static void case_handed(void)
+{
+    pthread_mutex_lock(mutex);
+    waiter = 0;
+    pthread_t next = start(take_mutex_and_compute, NULL);
+    while (!waiter)
+        sched_yield();
+    until_asleep(waiter);
+    pthread_t last = start_waiter();
+    compute();
+    pthread_mutex_unlock(mutex);
+    pthread_join(next, NULL);
+    pthread_join(last, NULL);
+    say("owner", (uint64_t)gettid());
+    say("lock", (uint64_t)(uintptr_t)mutex);
+}
+
 static void case_running(void)
 {
     have_it_while(compute);
@@ -437,11 +465,12 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"running", case_running}, {"asleep", case_asleep}, {"disk", case_disk},
-    {"fork", case_fork},       {"chain", case_chain},   {"robust", case_robust},
-    {"gone", case_gone},       {"timed", case_timed},   {"freed", case_freed},
-    {"jit", case_jit},         {"signal", case_signal}, {"allocator", case_allocator},
-    {"stdio", case_stdio},     {"once", case_once},     {"idle", case_idle},
+    {"running", case_running},     {"handed", case_handed}, {"asleep", case_asleep},
+    {"disk", case_disk},           {"fork", case_fork},     {"chain", case_chain},
+    {"robust", case_robust},       {"gone", case_gone},     {"timed", case_timed},
+    {"freed", case_freed},         {"jit", case_jit},       {"signal", case_signal},
+    {"allocator", case_allocator}, {"stdio", case_stdio},   {"once", case_once},
+    {"idle", case_idle},
 };
 
 int main(int argc, char **argv)
