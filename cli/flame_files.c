@@ -15,7 +15,7 @@ int flame_inputs_are_files(const struct flame_request *request)
 {
     int files = 0;
     for (int i = 0; i < request->input_count; i++) {
-        struct stat status;
+        struct stat status = {0};
         const char *name = request->inputs[i];
         if (strcmp(name, "-") != 0 && stat(name, &status) < 0)
             return err_set(errno, "%s: cannot be read: %s", name, strerror(errno));
@@ -119,8 +119,8 @@ static int begin(struct files *files, const struct flame_reader *reader, bool tw
 static int read_lines(struct files *files, struct flame_lines *lines, int number)
 {
     const struct flame_request *request = files->request;
-    const char *file = request->inputs[number], *text;
-    size_t length;
+    const char *file = request->inputs[number], *text = NULL;
+    size_t length = 0;
     const struct flame_reader *reader = choose_reader(request, lines);
     int result = reader ? check_known(request, reader, file) : -ENODATA;
     if (result == 0)

@@ -11,7 +11,7 @@ static void take_span(void *context, int stage, uint64_t begin_ns, uint64_t end_
     struct flame_span *last = op->span_count ? &op->spans[op->span_count - 1] : NULL;
     if (last && last->stage == stage)
         last->end_ns = end_ns;
-    else if (op->span_count < op->room)
+    else if (op->spans && op->span_count < op->room)
         op->spans[op->span_count++] = (struct flame_span){stage, begin_ns, end_ns};
 }
 

@@ -234,7 +234,7 @@ static int tell_wait(struct flame_timeline *timeline, const struct slow_op *op,
 {
     const struct lock_wait *wait = &slow->wait;
     uint32_t holder_tid = wait->releaser_tid ? wait->releaser_tid : wait->owner_tid;
-    uint32_t waiter, holder;
+    uint32_t waiter = 0, holder = 0;
     char name[128];
     snprintf(name, sizeof(name), "waits for %s", slow->lock);
     int result = thread_track(timeline, op->pid, wait->tid, &waiter);

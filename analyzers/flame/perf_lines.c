@@ -181,7 +181,7 @@ bool perf_header_parse(const char *text, size_t length, bool strict, struct perf
     if (count == 0)
         return false;
     int thread = find_thread(words, count);
-    size_t at = take_fields(header, words, count, (size_t)(thread + 1));
+    size_t at = take_fields(header, words, count, thread < 0 ? 0 : (size_t)thread + 1);
     bool one_line = at < count && is_address(words[at]);
     if (strict && (thread < 0 || (at == (size_t)thread + 1 && !one_line)))
         return false;

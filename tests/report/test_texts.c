@@ -141,7 +141,7 @@ static void spoil_ends(const char *path, const char *text, int first, char lette
     snprintf(file, sizeof(file), "%s/stream", path);
     stream = open(file, O_RDWR | O_CLOEXEC);
     assert_true(stream >= 0 && fstat(stream, &status) == 0);
-    bytes = malloc((size_t)status.st_size);
+    bytes = malloc((size_t)status.st_size + 1);
     assert_non_null(bytes);
     assert_int_equal(pread(stream, bytes, (size_t)status.st_size, 0), status.st_size);
     for (at = bytes;
