@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wait_recorder.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 
 struct recorder_counts recorder_counts;
 uint64_t recorder_process_began_ns;
+_Atomic bool recorder_lttng;
 
 __thread struct recorder_thread recorder_thread __attribute__((tls_model("initial-exec")));
 
@@ -174,12 +176,62 @@ void held_lock_released(struct held_lock *held)
     atomic_store_explicit(&held->release_ns, now_ns, memory_order_relaxed);
 }
 
+/* LTTng's own, of liblttng-ust since 2.13; no header of it tells of them. Set when the provider is
+ * loaded; until then no thread is prepared, LTTng's own are not either. */
+static void (*_Atomic init_thread)(void);
+static void (*read_lock)(void), (*read_unlock)(void);
+
+static void find_preparations(void)
+{
+    void *tracer = dlopen("liblttng-ust.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *tracepoint = dlopen("liblttng-ust-tracepoint.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *init = tracer ? dlsym(tracer, "lttng_ust_init_thread") : NULL;
+
+    if (tracepoint) {
+        *(void **)&read_lock = dlsym(tracepoint, "lttng_ust_tp_rcu_read_lock");
+        *(void **)&read_unlock = dlsym(tracepoint, "lttng_ust_tp_rcu_read_unlock");
+    }
+    if (init && read_lock && read_unlock) {
+        void (*found)(void);
+        *(void **)&found = init;
+        atomic_store(&init_thread, found);
+    }
+}
+
+void recorder_prepare_thread(void)
+{
+    void (*init)(void) = atomic_load(&init_thread);
+
+    if (!init || recorder_thread.prepared)
+        return;
+    int errno_before = errno;
+    recorder_thread.busy = 1;
+    init();
+    /* the tracepoints' library keeps a reader's state of its own */
+    read_lock();
+    read_unlock();
+    recorder_thread.busy = 0;
+    recorder_thread.prepared = 1;
+    errno = errno_before;
+}
+
+bool recorder_can_prepare(void)
+{
+    return atomic_load(&init_thread) != NULL;
+}
+
 void recorder_start(void)
 {
     static atomic_bool started;
 
-    if (!atomic_exchange(&started, true))
-        (void)optrail_probes_start();
+    if (!atomic_exchange(&started, true)) {
+        atomic_store(&recorder_lttng, true);
+        if (optrail_probes_start() == 1)
+            find_preparations();
+        else
+            atomic_store(&recorder_lttng, false);
+        recorder_prepare_thread();
+    }
 }
 
 /* A number and ns, us, ms or s; without a unit ns. What is none leaves the default, and is told. */

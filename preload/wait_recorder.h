@@ -21,6 +21,7 @@
     RECORDER(owner_unknown, "waits for locks of which nobody knew who had them")                   \
     RECORDER(hold_unknown, "waits after which it was not known how long the lock had been held")   \
     RECORDER(nested, "waits in a signal handler that had interrupted the telling of another")      \
+    RECORDER(unprepared, "waits of threads that LTTng could not be made ready for")                \
     RECORDER(locks_without_room, "waits for locks that found no place in the table")               \
     RECORDER(stacks_unwound, "stacks that were unwound, not just remembered")                      \
     RECORDER(stacks_cut, "stacks deeper than is kept")                                             \
@@ -43,6 +44,7 @@ extern struct recorder_counts recorder_counts __attribute__((visibility("hidden"
 struct recorder_thread {
     uint32_t tid;          /* 0: not asked yet */
     volatile uint8_t busy; /* it is telling: what its signal handlers wait for is not told */
+    uint8_t prepared;      /* LTTng has what it needs for this thread */
 };
 
 extern __thread struct recorder_thread recorder_thread
@@ -55,10 +57,21 @@ static inline uint64_t recorder_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whether waits are told now: somebody listens, and this thread is not telling already. */
+/* Whether LTTng is there, or is just coming in. */
+extern _Atomic bool recorder_lttng __attribute__((visibility("hidden")));
+
+/* Whether this thread may tell: USDT probes need nothing of a thread. */
+static inline bool recorder_is_prepared(void)
+{
+    return recorder_thread.prepared || !atomic_load_explicit(&recorder_lttng, memory_order_relaxed);
+}
+
+/* Whether waits are told now: somebody listens, and this thread can tell and is not telling
+ * already.
+ */
 static inline bool recorder_listens(void)
 {
-    return OPTRAIL_ENABLED(lock_waited) && !recorder_thread.busy;
+    return OPTRAIL_ENABLED(lock_waited) && !recorder_thread.busy && recorder_is_prepared();
 }
 
 /* When this process began, or was forked. */
@@ -71,7 +84,9 @@ static inline bool recorder_wants_wait(void)
         return false;
     if (recorder_thread.busy)
         recorder_count(nested, 1);
-    return !recorder_thread.busy;
+    else if (!recorder_is_prepared())
+        recorder_count(unprepared, 1);
+    return !recorder_thread.busy && recorder_is_prepared();
 }
 
 uint32_t recorder_tid(void) __attribute__((visibility("hidden")));
@@ -104,7 +119,16 @@ void held_lock_taken(struct held_lock *held) __attribute__((visibility("hidden")
  */
 void held_lock_released(struct held_lock *held) __attribute__((visibility("hidden")));
 
-/* Loads the LTTng provider, once: when the program is about to have a second thread. */
+/* Loads the LTTng provider, once: when the program is about to have a second thread. Prepares the
+ * calling thread. */
 void recorder_start(void) __attribute__((visibility("hidden")));
+
+/* Makes LTTng allocate what it keeps for the calling thread. It would do so at the thread's first
+ * event, and by then the thread may hold the lock of the very allocator: it would wait for itself.
+ */
+void recorder_prepare_thread(void) __attribute__((visibility("hidden")));
+
+/* Whether recorder_prepare_thread() can do anything: LTTng is there. */
+bool recorder_can_prepare(void) __attribute__((visibility("hidden")));
 
 #endif
