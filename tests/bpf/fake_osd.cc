@@ -127,13 +127,15 @@ class op
 {
     const steps &step;
     uint64_t page[512] = {};
-    void *request = page + 256, *reply[32] = {}, *message[64] = {};
+    void *request = page + 256, *reply[64] = {}, *message[64] = {};
 
   public:
     explicit op(const steps &step) : step(step)
     {
         message[0] = request_table + 2;
         reply[0] = reply_table + 2;
+        const uint32_t bytes = 4096;
+        memcpy((char *)reply + 0x36, &bytes, sizeof(bytes)); /* its data's length, likewise */
         for (size_t stamp : {0xc8, 0xd8, 0xe0}) /* as the layout of this build has them */
             message[stamp / 8] = wall_clock();
     }
