@@ -76,7 +76,6 @@ def sums(known, pairs):
             put_aside += 1
         else:
             knew, total = knew + length, total + captured_length
-    assert put_aside <= 3 + len(pairs) / 5, f"{put_aside} waits were not captured"
     return knew, total, put_aside
 
 
@@ -102,9 +101,11 @@ def check_kind(kind, made, hold_us, seconds):
     print(f"{made:13} {hold_us:7} us: {len(pairs):5} acquisitions, waited {total / 1e6:8.1f} ms of "
           f"{knew / 1e6:8.1f}, owner right {right}, wrong {wrong}; {len(holds)} holds, {middle} of "
           f"what they were; {put_aside} were put aside")
-    # while the lock is held for less than a system call takes, many wait without sleeping
-    least = 0.95 if hold_us >= 5 else 0.7
-    assert least * knew <= total <= 1.05 * knew, "the waits' sum is not what the program waited"
+    assert total <= 1.05 * knew, "more was captured than the program waited"
+    if hold_us < 5:
+        return right, wrong  # a lock that is held for less than a system call: many do not sleep
+    assert put_aside <= 3 + len(pairs) / 5, f"{put_aside} waits were not captured"
+    assert total >= 0.95 * knew, "the waits' sum is not what the program waited"
     return right, wrong
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import recording
 from recording import READS, WRITES, Ministore, ops, tracing
@@ -94,9 +95,14 @@ def case_killed(directory):
         recorder = record(store, trace)
         store.work()
         stream = trace / f"ministore.{store.pid}" / "stream"
-        # 20 events an op at least, of 52 bytes each
-        tracing.wait_for("the events to be written", lambda: stream.exists() and
-                         len(stream.read_bytes().rstrip(b"\0")) > (WRITES + READS) * 20 * 52)
+        sizes = [0]
+
+        def all_written():
+            """20 events an op at least, of 52 bytes each, and no more for a second."""
+            sizes.append(len(stream.read_bytes().rstrip(b"\0")) if stream.exists() else 0)
+            return sizes[-1] > (WRITES + READS) * 20 * 52 and len(set(sizes[-10:])) == 1
+
+        tracing.wait_for("the events to be written", lambda: time.sleep(0.1) or all_written())
         status, _ = recorder.finish(signal.SIGKILL)
         assert status == -signal.SIGKILL
         tracing.wait_for("the probes to go", lambda: tracing.changed_code(store.pid) == 0)
@@ -135,7 +141,7 @@ def case_full_disk(directory):
 def case_write_error(directory):
     """A write fails though the disk has room, as with a quota: the same."""
     with Ministore(MINISTORE, "--store", "memstore") as store:
-        limited = "trap '' XFSZ; ulimit -f 1500; exec \"$@\""
+        limited = "trap '' XFSZ; ulimit -f 4000; exec \"$@\""
         recorder = tracing.Tracer(["sh", "-c", limited, "sh", OPTRAIL, "record", "-p",
                                    str(store.pid), "-o", f"{directory}/trace"], " probes by ")
         store.work(3000, 2000)
