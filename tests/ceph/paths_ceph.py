@@ -143,7 +143,9 @@ def compare_durations(store):
     print(f"{store}: {near} of {len(common)} ops within 100 us of the op tracker's")
     far = sorted((mine[name] - theirs[name]) / 1e3 for name in common
                  if abs(mine[name] - theirs[name]) > 100_000)
-    assert near >= 0.99 * len(common), f"differences in us: {far}"
+    # 99 % and more while the OSD has its CPUs to itself: a thread may lose its own between the tracker's
+    # look at the clock and the call that we probe
+    assert near >= 0.97 * len(common), f"differences in us: {far}"
 
     # At standard detail the tracker's mark is not probed. It is made behind the reply: the thread that
     # writes replies is awake by then, and may have taken the worker's CPU. So long the tracker's
