@@ -203,10 +203,10 @@ static void write_profile(struct pprof *pprof, bool *known)
         if (node->self[0].count > 0 || node->self[1].count > 0)
             write_sample(pprof, node);
     }
+    // NOLINTBEGIN(clang-analyzer-unix.Malloc): the caller frees what the parts hold
     for (size_t i = 0; i < tree->note_count; i++) {
         uint64_t string = (uint64_t)add_string(pprof, tree->notes[i]);
         pprof->part.used = 0;
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller frees what the parts hold */
         put_number(&pprof->part, PROFILE_COMMENT, string);
         compress_some(pprof, pprof->part.bytes, pprof->part.used, Z_NO_FLUSH);
     }
@@ -215,8 +215,8 @@ static void write_profile(struct pprof *pprof, bool *known)
         put_number(&pprof->part, PROFILE_DEFAULT_SAMPLE_TYPE, 3); /* the string of the time */
         compress_some(pprof, pprof->part.bytes, pprof->part.used, Z_NO_FLUSH);
     }
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
     compress_some(pprof, "", 0, Z_FINISH);
+    // NOLINTEND(clang-analyzer-unix.Malloc)
 }
 
 int flame_render_pprof(const struct flame_tree *tree, FILE *out)

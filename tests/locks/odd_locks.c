@@ -119,8 +119,8 @@ static void wait_like_a_disk(void)
     static const struct timespec time = {.tv_nsec = 40 * (long)MS};
     pid_t child = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork): for its wait
     if (child == 0) {
-        nanosleep(&time,
-                  NULL); // NOLINT(clang-analyzer-unix.Vfork): changes nothing of its parent's
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): changes nothing of its parent's */
+        nanosleep(&time, NULL);
         _exit(0);
     }
     waitpid(child, NULL, 0);
