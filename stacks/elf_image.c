@@ -218,3 +218,21 @@ void elf_image_build_id(const struct elf_image *image, struct build_id *id)
             return;
     }
 }
+
+/* The kernel maps whole pages, so that a segment's mapping may begin before its first byte. */
+bool elf_image_bias(const struct elf_image *image, uint64_t map_start, uint64_t map_offset,
+                    uint64_t *bias)
+{
+    const uint64_t in_page = 4095;
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        uint64_t first = segment->p_offset & ~in_page;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || map_offset < first ||
+            map_offset - segment->p_offset + (segment->p_offset & in_page) >=
+                segment->p_filesz + (segment->p_offset & in_page))
+            continue;
+        *bias = map_start - (segment->p_vaddr + (map_offset - segment->p_offset));
+        return true;
+    }
+    return false;
+}

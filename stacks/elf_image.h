@@ -60,4 +60,9 @@ bool elf_image_span(const struct elf_image *image, uint64_t *low, uint64_t *high
 
 void elf_image_build_id(const struct elf_image *image, struct build_id *id);
 
+/* How far a mapping of the file moves addresses: what to add to those of the file. False when no
+ * segment lies at that file offset. */
+bool elf_image_bias(const struct elf_image *image, uint64_t map_start, uint64_t map_offset,
+                    uint64_t *bias);
+
 #endif

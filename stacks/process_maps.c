@@ -144,8 +144,7 @@ static int open_regular(const char *path, const struct process_map *map, bool co
     return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* The file itself, even if it was deleted or replaced; else by its path as the process sees it. */
-static int open_file(pid_t pid, const struct process_map *map)
+int process_map_open(pid_t pid, const struct process_map *map)
 {
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, map->start, map->end);
@@ -194,11 +193,11 @@ bool process_map_load(pid_t pid, struct process_map *map)
     if (strcmp(map->path, "[vdso]") == 0) {
         map->module = load_vdso(pid, map);
     } else if (map->inode != 0) {
-        int fd = open_file(pid, map);
+        int fd = process_map_open(pid, map);
         if (fd >= 0)
             map->module = module_of_file(fd, map->path);
     }
-    if (map->module && !stack_module_bias(map->module, map->start, map->offset, &map->bias)) {
+    if (map->module && !elf_image_bias(&map->module->image, map->start, map->offset, &map->bias)) {
         /* not code by its own headers: mapped by hand, or another file by now */
         stack_module_release(map->module);
         map->module = NULL;

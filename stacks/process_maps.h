@@ -34,6 +34,10 @@ void process_maps_free(struct process_maps *maps);
 /* The mapping that an address lies in; NULL: none with code. */
 struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
 
+/* Opens the mapping's file itself, even if it was deleted or replaced; else by its path as the
+ * process sees it. A descriptor, the caller's; negative, without a message, when there is none. */
+int process_map_open(pid_t pid, const struct process_map *map);
+
 /* Finds the mapping's module when that was not tried yet; returns whether it was tried only now. */
 bool process_map_load(pid_t pid, struct process_map *map);
 

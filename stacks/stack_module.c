@@ -215,24 +215,6 @@ void stack_module_release(struct stack_module *module)
         destroy(module);
 }
 
-/* The kernel maps whole pages, so that a segment's mapping may begin before its first byte. */
-bool stack_module_bias(const struct stack_module *module, uint64_t map_start, uint64_t map_offset,
-                       uint64_t *bias)
-{
-    const uint64_t in_page = 4095;
-    for (size_t i = 0; i < module->image.segment_count; i++) {
-        const Elf64_Phdr *segment = &module->image.segments[i];
-        uint64_t first = segment->p_offset & ~in_page;
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || map_offset < first ||
-            map_offset - segment->p_offset + (segment->p_offset & in_page) >=
-                segment->p_filesz + (segment->p_offset & in_page))
-            continue;
-        *bias = map_start - (segment->p_vaddr + (map_offset - segment->p_offset));
-        return true;
-    }
-    return false;
-}
-
 static void copy_part(uint64_t wanted, uint8_t word[8], const uint8_t *bytes, uint64_t address,
                       uint64_t size)
 {

@@ -60,11 +60,6 @@ struct stack_module *stack_module_hold(struct stack_module *module);
 /* Gives it back; NULL is fine. */
 void stack_module_release(struct stack_module *module);
 
-/* How far a mapping of the file moves addresses: what to add to those of the file. False when no
- * segment lies at that file offset. */
-bool stack_module_bias(const struct stack_module *module, uint64_t map_start, uint64_t map_offset,
-                       uint64_t *bias);
-
 /* Copies the 8 bytes at an address (as the file says) from the parts that unwinding needs; bytes
  * that are not there are 0. */
 uint64_t stack_module_word(const struct stack_module *module, uint64_t address);

@@ -61,13 +61,13 @@ int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options 
 
 /* Programs find sites by the kernel's number of the process. In a pid namespace that is not known
  * here; sites are then found by ours. */
-static int add_sites(struct lock_probe *probe, pid_t pid)
+static int add_sites(struct lock_probe *probe, const struct process_maps *maps)
 {
     struct lock_sites sites;
     int map = bpf_map__fd(probe->skeleton->maps.sites);
-    int error = lock_sites_find(pid, &sites);
+    int error = lock_sites_find(maps, &sites);
     for (size_t i = 0; i < sites.count && !error; i++) {
-        struct lock_site_key key = {.pid = (uint32_t)pid, .counter = sites.rows[i].counter};
+        struct lock_site_key key = {.pid = (uint32_t)maps->pid, .counter = sites.rows[i].counter};
         if (bpf_map_update_elem(map, &key, &sites.rows[i].site, BPF_ANY))
             error = err_set(errno, "cannot fill the table of futex calls: %s", strerror(errno));
     }
@@ -95,11 +95,15 @@ int lock_probe_add(struct lock_probe *probe, const struct watched_process *proce
     struct lock_bpf__bss *bss = probe->skeleton->bss;
     uint32_t pid = (uint32_t)process->target.pid, number = (uint32_t)probe->process_count;
     struct lock_process facts;
+    struct process_maps maps = {0};
     if (number == LOCK_MAX_PROCESSES)
         return err_set(ENOSPC, "locks of %d processes are captured already", LOCK_MAX_PROCESSES);
-    int error = add_sites(probe, process->target.pid);
+    int error = process_maps_read(&maps, process->target.pid);
     if (!error)
-        error = watched_process_facts(process, &facts);
+        error = add_sites(probe, &maps);
+    if (!error)
+        error = watched_process_facts(&maps, &facts);
+    process_maps_free(&maps);
     if (error)
         return error;
     memcpy(&bss->process_facts[number], &facts, sizeof(facts));

@@ -2,8 +2,6 @@
 #include "lock_process.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,31 +145,17 @@ static size_t join_ranges(struct text_range *ranges, size_t count, size_t limit)
     return count;
 }
 
-int watched_process_facts(const struct watched_process *process, struct lock_process *facts)
+int watched_process_facts(const struct process_maps *maps, struct lock_process *facts)
 {
     enum { MOST = 1024 };
-    char path[64], line[4352];
     size_t count = 0;
-    pid_t pid = process->target.pid;
-    *facts = (struct lock_process){.pid = (uint32_t)pid};
-    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "re");
+    *facts = (struct lock_process){.pid = (uint32_t)maps->pid};
     struct text_range *ranges = calloc(MOST, sizeof(*ranges));
-    if (!maps || !ranges) {
-        if (maps)
-            fclose(maps);
-        free(ranges);
-        return maps ? err_no_memory()
-                    : err_set(ESRCH, "cannot read the mappings of pid %d: it has ended", pid);
-    }
-    while (count < MOST && fgets(line, sizeof(line), maps)) {
-        char rights[8];
-        struct text_range *range = &ranges[count];
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &range->begin, &range->end, rights) == 3 &&
-            rights[2] == 'x' && strchr(line, '/'))
-            count++;
-    }
-    fclose(maps);
+    if (!ranges)
+        return err_no_memory();
+    for (size_t i = 0; i < maps->count && count < MOST; i++)
+        if (strchr(maps->maps[i].path, '/'))
+            ranges[count++] = (struct text_range){maps->maps[i].start, maps->maps[i].end};
     count = join_ranges(ranges, count, LOCK_TEXT_RANGES);
     for (size_t i = 0; i < count; i++) {
         facts->text_begin[i] = ranges[i].begin;

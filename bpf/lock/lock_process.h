@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lock_wait.h"
+#include "process_maps.h"
 #include "target.h"
 #include "unwind.h"
 
@@ -49,7 +50,7 @@ void watched_process_exit(struct watched_process *process, const struct lock_exi
 uint32_t watched_process_tid(struct watched_process *process, uint32_t inner, uint64_t time_ns,
                              uint64_t now);
 
-/* What the programs are told of it: where its code lies. */
-int watched_process_facts(const struct watched_process *process, struct lock_process *facts);
+/* What the programs are told of a process: where its code lies. -ENOMEM with the message. */
+int watched_process_facts(const struct process_maps *maps, struct lock_process *facts);
 
 #endif

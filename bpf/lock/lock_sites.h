@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "lock_wait.h"
+#include "process_maps.h"
 
 #include "lock_record.h"
 
@@ -31,9 +31,9 @@ struct lock_sites {
 };
 
 /* Looks through the C library that the process has mapped, or through its program if that holds
- * one. Finding nothing is no failure: waits are then told apart by their futex call alone. Negative
- * errno with the message: the process is gone, or there is no memory. */
-int lock_sites_find(pid_t pid, struct lock_sites *sites);
+ * one. Finding nothing is no failure: waits are then told apart by their futex call alone. -ENOMEM
+ * with the message. */
+int lock_sites_find(const struct process_maps *maps, struct lock_sites *sites);
 void lock_sites_free(struct lock_sites *sites);
 
 #endif
