@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "common_options.h"
 #include "err.h"
 #include "interrupt.h"
 #include "knob_values.h"
@@ -34,14 +35,7 @@ static bool interval_given;
 
 static const struct option_row options[] = {
     TARGET_OPTION_ROWS(chosen),
-    {.name = "duration",
-     .letter = 'd',
-     .type = OPTION_SECONDS,
-     .argument = "SECONDS",
-     .value = &seconds,
-     .minimum = 0.1,
-     .maximum = 86400,
-     .text = "trace for so long (without it: until Ctrl-C)"},
+    DURATION_OPTION_ROW(seconds, "trace"),
     REPORT_OUTPUT_ROWS(output),
     {.name = "top",
      .type = OPTION_FLAG,
@@ -55,12 +49,7 @@ static const struct option_row options[] = {
      .maximum = 3600,
      .given = &interval_given,
      .text = "how often --top shows new figures (without it: 1)"},
-    {.name = "path",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .value = &path,
-     .text = "take the stages from this path file, or from the files of this directory, in place "
-             "of the installed ones"},
+    PATH_OPTION_ROW(path),
     {.name = "detail",
      .type = OPTION_STRING,
      .argument = "LEVEL",

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common_options.h"
 #include "err.h"
 #include "flame_files.h"
 #include "flame_render.h"
@@ -118,12 +119,7 @@ static const struct option_row options[] = {
      .minimum = 1,
      .maximum = 256,
      .text = "how many of the slowest ops --format perfetto shows (without it: 8)"},
-    {.name = "path",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .value = &request.path,
-     .text = "take the stages from this path file, or from the files of this directory, in place "
-             "of the installed ones"},
+    PATH_OPTION_ROW(request.path),
     {.name = "title",
      .type = OPTION_STRING,
      .argument = "TEXT",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common_options.h"
 #include "err.h"
 #include "interrupt.h"
 #include "knob_values.h"
@@ -19,25 +20,13 @@ static double seconds;
 
 static const struct option_row options[] = {
     TARGET_OPTION_ROWS(chosen),
-    {.name = "duration",
-     .letter = 'd',
-     .type = OPTION_SECONDS,
-     .argument = "SECONDS",
-     .value = &seconds,
-     .minimum = 0.1,
-     .maximum = 86400,
-     .text = "watch for so long (without it: until Ctrl-C)"},
+    DURATION_OPTION_ROW(seconds, "watch"),
     REPORT_OUTPUT_ROWS(output),
     {.name = "all-locks",
      .type = OPTION_FLAG,
      .value = &output.all_locks,
      .text = "also look closely at locks with less than 1 % of all that is waited for"},
-    {.name = "path",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .value = &path,
-     .text = "take the stages from this path file, or from the files of this directory, in place "
-             "of the installed ones"},
+    PATH_OPTION_ROW(path),
     {0},
 };
 

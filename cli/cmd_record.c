@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "command.h"
+#include "common_options.h"
 #include "err.h"
 #include "record.h"
 
@@ -19,14 +20,7 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .value = &record.force,
      .text = "replace a recording that is there already"},
-    {.name = "duration",
-     .letter = 'd',
-     .type = OPTION_SECONDS,
-     .argument = "SECONDS",
-     .value = &record.seconds,
-     .minimum = 0.1,
-     .maximum = 86400,
-     .text = "record for so long (without it: until Ctrl-C)"},
+    DURATION_OPTION_ROW(record.seconds, "record"),
     {.name = "snapshot",
      .type = OPTION_SECONDS,
      .argument = "SECONDS",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "common_options.h"
 #include "err.h"
 #include "interrupt.h"
 #include "recorded_path.h"
@@ -19,12 +20,7 @@ static const char *path;
 
 static const struct option_row options[] = {
     REPORT_OUTPUT_ROWS(output),
-    {.name = "path",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .value = &path,
-     .text = "take the stages from this path file, or from the files of this directory, in place "
-             "of the installed ones"},
+    PATH_OPTION_ROW(path),
     {0},
 };
 
