@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "tracer_internal.h"
 #include "uprobe.skel.h"
@@ -94,7 +95,7 @@ int tracer_open(const struct target *target, const struct probe_map *map,
         tracer_close(tracer);
         return error;
     }
-    tracer->attached_ns = tracer_now_ns();
+    tracer->attached_ns = monotonic_ns();
     if (options->seconds > 0)
         tracer->deadline_ns = tracer->attached_ns + (uint64_t)(options->seconds * 1e9);
     *result = tracer;
@@ -130,14 +131,14 @@ struct event_feed *tracer_feed(struct tracer *tracer)
 
 int tracer_resume(struct tracer *tracer)
 {
-    tracer->told_ns = tracer_now_ns();
+    tracer->told_ns = monotonic_ns();
     tracer->cut_ns = tracer->starts_cut_ns = 0;
     tracer->skeleton->bss->cut_ns = 0;
     tracer->ended = false;
     int error = attach(tracer);
     if (error)
         tracer_stop(tracer);
-    tracer->starts_from_ns = tracer_now_ns();
+    tracer->starts_from_ns = monotonic_ns();
     return error;
 }
 
@@ -169,14 +170,14 @@ static void detach(struct tracer *const *tracers, size_t count, bool starts_only
 void tracers_pause(struct tracer *const *tracers, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        tracers[i]->starts_cut_ns = tracer_now_ns();
+        tracers[i]->starts_cut_ns = monotonic_ns();
     detach(tracers, count, true);
 }
 
 /* Nothing that happens from now on is told. The kernel hears of it as well, a little ahead. */
 static void tracer_cut(struct tracer *tracer)
 {
-    tracer->cut_ns = tracer_now_ns() + (tracer->fold ? CUT_AHEAD_NS : 0);
+    tracer->cut_ns = monotonic_ns() + (tracer->fold ? CUT_AHEAD_NS : 0);
     tracer->skeleton->bss->cut_ns = tracer->cut_ns;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "err.h"
+#include "clock_ns.h"
 #include "points.h"
 #include "tracer_internal.h"
 #include "uprobe.skel.h"
@@ -22,18 +23,6 @@
 #define CLOCK_JUMP_NS 50000000ull
 /* As many events at once are kept in memory at most; the rest waits in the ring. */
 #define MAX_PENDING (1u << 19)
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t tracer_now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* Wall clock minus monotonic clock: read between two readings of the other one. */
 static uint64_t wall_offset(void)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "in_parallel.h"
 #include "tracer_group_internal.h"
@@ -169,7 +170,7 @@ static void look_at_processes(struct tracer_group *group)
 
 static void wait_a_little(struct tracer_group *group)
 {
-    uint64_t now = tracer_now_ns(), until = group->looked_ns + LOOK_EVERY_NS;
+    uint64_t now = monotonic_ns(), until = group->looked_ns + LOOK_EVERY_NS;
     if (group->deadline_ns && until > group->deadline_ns)
         until = group->deadline_ns;
     if (group->options.duty > 0 && until > duty_cycle_due_ns(&group->duty))
@@ -190,7 +191,7 @@ static void wait_a_little(struct tracer_group *group)
 static void end_if_due(struct tracer_group *group)
 {
     const volatile sig_atomic_t *stop = group->options.each.stop;
-    uint64_t now = tracer_now_ns();
+    uint64_t now = monotonic_ns();
     if ((stop && *stop) || (group->deadline_ns && now >= group->deadline_ns))
         group->ending = true;
     if (!group->ending)
@@ -212,7 +213,7 @@ static int look(struct tracer_group *group)
         more = more || group->members[i].tracer->drain_cut;
     if (!more)
         wait_a_little(group);
-    group->looked_ns = tracer_now_ns();
+    group->looked_ns = monotonic_ns();
     look_at_processes(group);
     end_if_due(group);
     if (group->options.duty > 0 && !group->ending)
@@ -340,7 +341,7 @@ int tracer_group_open(const struct target *targets, size_t count,
         tracer_group_close(group);
         return error;
     }
-    group->begun_ns = group->looked_ns = tracer_now_ns();
+    group->begun_ns = group->looked_ns = monotonic_ns();
     if (options->each.seconds > 0)
         group->deadline_ns = group->begun_ns + (uint64_t)(options->each.seconds * 1e9);
     if (options->duty > 0) {
@@ -425,12 +426,12 @@ void tracer_group_span(const struct tracer_group *group, size_t member, uint64_t
     if (its->tracer->exited && its->tracer->cut_ns)
         *end_ns = its->tracer->cut_ns;
     else
-        *end_ns = group->ended_ns ?: tracer_now_ns();
+        *end_ns = group->ended_ns ?: monotonic_ns();
 }
 
 struct tracer_group_slices tracer_group_slices(const struct tracer_group *group)
 {
     struct tracer_group_slices slices = group->slices;
-    slices.wall_ns = tracer_now_ns() - group->begun_ns;
+    slices.wall_ns = monotonic_ns() - group->begun_ns;
     return slices;
 }

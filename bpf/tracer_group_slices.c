@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "clock_ns.h"
 #include "in_parallel.h"
 #include "tracer_group_internal.h"
 #include "tracer_internal.h"
@@ -55,7 +56,7 @@ void tracer_group_take_mark(struct tracer_group *group, struct optrail_event *ev
 void tracer_group_pause(struct tracer_group *group)
 {
     size_t count = list_tracers(group);
-    uint64_t now = tracer_now_ns();
+    uint64_t now = monotonic_ns();
     duty_cycle_paused(&group->duty, now);
     group->slices.traced_ns += duty_cycle_last_ns(&group->duty);
     tracer_group_mark(group, now, false);
@@ -66,7 +67,7 @@ void tracer_group_pause(struct tracer_group *group)
 void tracer_group_stop(struct tracer_group *group)
 {
     tracers_stop(group->tracers, list_tracers(group));
-    uint64_t now = tracer_now_ns();
+    uint64_t now = monotonic_ns();
     if (group->attached_ns)
         group->slices.probed_ns += now - group->attached_ns;
     group->attached_ns = 0;
@@ -87,9 +88,9 @@ static int resume_member(void *context, size_t index)
 static void resume_all(struct tracer_group *group)
 {
     turns(group, TRACER_GOES_IN);
-    group->attached_ns = tracer_now_ns();
+    group->attached_ns = monotonic_ns();
     in_parallel(group->count, resume_member, group);
-    uint64_t now = tracer_now_ns();
+    uint64_t now = monotonic_ns();
     for (size_t i = 0; i < group->count; i++) {
         struct member *member = &group->members[i];
         if (member->refusal[0]) {
@@ -112,7 +113,7 @@ void tracer_group_turn(struct tracer_group *group)
     uint64_t slowest =
         group->options.slowest_ns ? group->options.slowest_ns(group->options.context) : 0;
     duty_cycle_slowest(&group->duty, slowest);
-    uint64_t now = tracer_now_ns();
+    uint64_t now = monotonic_ns();
     if (now < duty_cycle_due_ns(&group->duty) || group->marker_count > 2)
         return;
     switch (group->duty.state) {

@@ -93,9 +93,6 @@ int tracer_take_records(struct tracer *tracer);
 /* Takes what is in the ring; releases in order what is old enough. */
 int tracer_drain(struct tracer *tracer);
 
-/* ns of CLOCK_MONOTONIC */
-uint64_t tracer_now_ns(void);
-
 /* Sets up and frees the ring and what the feed needs. */
 int tracer_feed_open(struct tracer *tracer);
 void tracer_feed_close(struct tracer *tracer);

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 
 /* A thread at one moment. */
@@ -125,11 +125,9 @@ static int by_tid(const void *a, const void *b)
 
 static bool look_at(struct look *look, const pid_t *pids, size_t count)
 {
-    struct timespec now;
     bool room = true;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    look->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    look->time_ns = monotonic_ns();
     look_at_cpus(look);
     for (size_t i = 0; room && i < count; i++)
         room = look_at_process(look, pids[i]);

@@ -3,18 +3,16 @@
 
 #include <signal.h>
 #include <stddef.h>
-#include <time.h>
+
+#include "clock_ns.h"
 
 static volatile int interrupted;
 static _Atomic uint64_t first_signal_ns;
 
 bool interrupt_counts(_Atomic uint64_t *first_ns)
 {
-    struct timespec time;
-    uint64_t first = 0;
+    uint64_t first = 0, now = monotonic_ns();
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    uint64_t now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
     return atomic_compare_exchange_strong(first_ns, &first, now) ||
            (now > first && now - first >= INTERRUPT_GRACE_NS);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock_ns.h"
 #include "cpu_use.h"
 #include "err.h"
 #include "event_source.h"
@@ -25,13 +26,6 @@ struct clock_feed {
     uint64_t end_ns;                          /* 0: none */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int pass_time(void *context, struct optrail_event *events, size_t capacity)
 {
     struct clock_feed *clock = context;
@@ -39,7 +33,8 @@ static int pass_time(void *context, struct optrail_event *events, size_t capacit
     (void)events;
     (void)capacity;
     if ((clock->options->stop && *clock->options->stop) ||
-        (clock->end_ns && now_ns() >= clock->end_ns) || lock_capture_targets_ended(clock->capture))
+        (clock->end_ns && monotonic_ns() >= clock->end_ns) ||
+        lock_capture_targets_ended(clock->capture))
         return 0;
     nanosleep(&pause, NULL);
     return -EAGAIN;
@@ -102,7 +97,7 @@ static int open_session(struct session *session, const struct live_locks_options
         result = open_capture(session, options);
     if (result < 0)
         return result;
-    session->begin_ns = now_ns();
+    session->begin_ns = monotonic_ns();
     name_processes(session, options);
     session->clock = (struct clock_feed){
         .feed = {.context = &session->clock, .next = pass_time},
@@ -152,7 +147,7 @@ static int report_processes(struct session *session, const struct live_locks_opt
     cpu_use_read(session->cpu, &cpu);
     analysis_take_cpu(session->analysis, &cpu);
     counts->begin_ns = session->begin_ns;
-    counts->end_ns = now_ns();
+    counts->end_ns = monotonic_ns();
     counts->pid = options->pid_count == 1 ? (uint32_t)options->pids[0] : 0;
     int result = analysis_report(session->analysis, counts, NULL, report);
     return result < 0 ? result : report_set_string(&(*report)->source.daemon, session->name);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "interrupt.h"
 #include "render.h"
@@ -30,19 +31,11 @@ struct top {
     uint64_t message_until_ns;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void tell(struct top *top, const char *message)
 {
     snprintf(top->message, sizeof(top->message), "%s", message);
     top->view.message = top->message;
-    top->message_until_ns = now_ns() + MESSAGE_NS;
+    top->message_until_ns = monotonic_ns() + MESSAGE_NS;
 }
 
 /* Takes both snapshots. While paused they feed the trends and nothing else. */
@@ -187,7 +180,7 @@ static void write_report(struct top *top)
     snprintf(text, sizeof(text), "optrail-%s.txt", stamp);
     snprintf(json, sizeof(json), "optrail-%s.json", stamp);
     int result = top->options.snapshot(top->options.context, ANALYSIS_WHOLE,
-                                       (double)(now_ns() - top->begin_ns) / 1e9, &report);
+                                       (double)(monotonic_ns() - top->begin_ns) / 1e9, &report);
     if (result == 0)
         result = write_file(report, "text", text);
     if (result == 0)
@@ -244,13 +237,13 @@ int top_open(const struct top_options *options, struct top **result)
     top->view.utf8 = terminal_utf8();
     top->view.color = top->terminal && terminal_colors();
     top->view.interval_seconds = options->interval_seconds;
-    top->begin_ns = top->interval_begin_ns = now_ns();
+    top->begin_ns = top->interval_begin_ns = monotonic_ns();
     top->next_ns = top->begin_ns + (uint64_t)(options->interval_seconds * 1e9);
     error = screen_history_new(&top->history);
     if (!error && top->terminal)
         error = terminal_open();
     if (!error && top->terminal)
-        error = look(top, now_ns());
+        error = look(top, monotonic_ns());
     if (!error && top->terminal)
         error = draw_page(top);
     if (error) {
@@ -275,7 +268,7 @@ void top_close(struct top *top)
 
 int top_tick(struct top *top)
 {
-    uint64_t now = now_ns();
+    uint64_t now = monotonic_ns();
     bool changed = false;
 
     if (now >= top->next_ns) {

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "event_ring.h"
 
@@ -27,14 +27,6 @@ struct flight_recorder {
     uint64_t wanted_ns;  /* since when */
     unsigned idle_turns; /* since then */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The feed's facts and those of this snapshot; the caller frees them. */
 static struct event_fact *snapshot_facts(const struct flight_recorder *recorder)
@@ -80,7 +72,7 @@ static int write_snapshot(struct flight_recorder *recorder)
         return result;
     recorder->counts->snapshots++;
     recorder->counts->shortened += cursor.shortened;
-    recorder->written_ns = now_ns();
+    recorder->written_ns = monotonic_ns();
     if (options->written)
         options->written(options->context, directory, recorder->reason, cursor.count);
     recorder->reason = NULL;
@@ -92,7 +84,8 @@ static bool has_caught_up(const struct flight_recorder *recorder)
 {
     const struct event_ring *ring = &recorder->ring;
 
-    return recorder->idle_turns >= IDLE_TURNS || now_ns() - recorder->wanted_ns >= PATIENCE_NS ||
+    return recorder->idle_turns >= IDLE_TURNS ||
+           monotonic_ns() - recorder->wanted_ns >= PATIENCE_NS ||
            (ring->added > 0 &&
             ring->events[(ring->added - 1) % ring->capacity].time_ns >= recorder->wanted_ns);
 }
@@ -110,7 +103,7 @@ static int consider(struct flight_recorder *recorder, bool idle, bool end)
     recorder->idle_turns += idle;
     if (reason && !recorder->reason) {
         recorder->reason = reason;
-        recorder->wanted_ns = now_ns();
+        recorder->wanted_ns = monotonic_ns();
         recorder->idle_turns = 0;
     }
     if (end && options->at_end && !recorder->reason &&
@@ -120,7 +113,7 @@ static int consider(struct flight_recorder *recorder, bool idle, bool end)
         return 0;
     if (!end && (!has_caught_up(recorder) ||
                  (recorder->written_ns > 0 &&
-                  now_ns() - recorder->written_ns < (uint64_t)(options->seconds * 1e9))))
+                  monotonic_ns() - recorder->written_ns < (uint64_t)(options->seconds * 1e9))))
         return 0;
     return write_snapshot(recorder);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "contended_work.h"
+#include "clock_ns.h"
 #include "err.h"
 #include "lock_capture.h"
 #include "paired_stats.h"
@@ -40,13 +41,6 @@ struct figures {
     /* what the programs take while nobody is captured */
     uint64_t others_ns, others_runs, others_traced_ns;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void sleep_ns(uint64_t ns)
 {

@@ -11,19 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock_ns.h"
 #include "err.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t held_steps;
 static struct timespec pause_time;
 static volatile uint64_t *turns;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now = {0};
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void step(uint64_t count)
 {

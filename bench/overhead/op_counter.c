@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "admin_socket.h"
+#include "clock_ns.h"
 #include "err.h"
 
 #define PATIENCE_NS 10000000000ull
@@ -23,14 +24,6 @@ struct op_counter {
     const struct counter_row *row; /* weak */
     char place[PATH_MAX];          /* the admin socket; the file of counters */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int open_ceph(struct op_counter *counter)
 {
@@ -88,7 +81,7 @@ static int open_ministore(struct op_counter *counter)
 static int read_ministore(struct op_counter *counter, struct op_count *count)
 {
     struct stat before = {0}, after = {0};
-    uint64_t deadline = now_ns() + PATIENCE_NS;
+    uint64_t deadline = monotonic_ns() + PATIENCE_NS;
     const char *type;
     json_t *ops, *row;
 
@@ -97,7 +90,7 @@ static int read_ministore(struct op_counter *counter, struct op_count *count)
         return err_set(errno, "pid %d: %s", counter->pid, strerror(errno));
     while (stat(counter->place, &after) ||
            (after.st_ino == before.st_ino && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)) {
-        if (now_ns() > deadline || kill(counter->pid, 0))
+        if (monotonic_ns() > deadline || kill(counter->pid, 0))
             return err_set(ETIMEDOUT, "pid %d writes no counters", counter->pid);
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
@@ -151,10 +144,10 @@ void op_counter_close(struct op_counter *counter)
 
 int op_counter_read(struct op_counter *counter, struct op_count *count)
 {
-    uint64_t before = now_ns();
+    uint64_t before = monotonic_ns();
 
     *count = (struct op_count){0};
     int result = counter->row->read(counter, count);
-    count->time_ns = before + (now_ns() - before) / 2;
+    count->time_ns = before + (monotonic_ns() - before) / 2;
     return result;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "load_command.h"
 #include "op_counter.h"
@@ -32,14 +33,6 @@ struct reading {
     struct op_count count;
     uint64_t daemon_ns, tracer_ns;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool stopped(const struct bench *bench)
 {
@@ -70,7 +63,7 @@ static int take_reading(const struct bench *bench, pid_t tracer, struct reading 
 static int measure_slice(const struct bench *bench, pid_t tracer, struct overhead_slice *slice)
 {
     struct reading begin, end;
-    uint64_t now = now_ns();
+    uint64_t now = monotonic_ns();
 
     sleep_until(now + SETTLE_NS);
     int error = take_reading(bench, tracer, &begin);
@@ -115,7 +108,7 @@ static int measure_traced(const struct bench *bench, struct overhead_slice *slic
 static int await_load(const struct bench *bench)
 {
     struct op_count first, now;
-    uint64_t deadline = now_ns() + PATIENCE_NS;
+    uint64_t deadline = monotonic_ns() + PATIENCE_NS;
     int error = op_counter_read(bench->counter, &first);
 
     for (now = first; !error && now.ops == first.ops;
@@ -124,12 +117,12 @@ static int await_load(const struct bench *bench)
             return err_set(EINTR, "interrupted before the first op");
         if (bench->load && load_command_ended(bench->load))
             return err_set(ENOENT, "the load ended at once: `%s`", bench->options->load[0]);
-        if (now_ns() > deadline)
+        if (monotonic_ns() > deadline)
             return err_set(ETIMEDOUT,
                            "pid %d serves no ops: put load on it, or name a command "
                            "that does behind --",
                            bench->options->target.pid);
-        sleep_until(now_ns() + POLL_NS);
+        sleep_until(monotonic_ns() + POLL_NS);
     }
     return error;
 }

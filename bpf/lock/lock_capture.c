@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "lock_probe.h"
 #include "lock_process.h"
@@ -38,13 +38,6 @@ struct lock_capture {
 bool lock_capture_supported(void)
 {
     return true;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static struct watched_process *find_process(struct lock_capture *capture, uint32_t pid)
@@ -200,7 +193,7 @@ static int begin(struct lock_capture *capture, lock_wait_callback *callback, voi
     capture->callback = callback;
     capture->context = context;
     capture->error = 0;
-    capture->now = now_ns();
+    capture->now = monotonic_ns();
     if (!capture->finished) {
         look_at_processes(capture);
         adapt(capture, before);

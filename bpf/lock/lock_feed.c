@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock_ns.h"
 #include "err.h"
 #include "event_order.h"
 #include "lock_events.h"
@@ -17,13 +17,6 @@
 /* A stack's text is repeated no more often. */
 #define DEFINE_EVERY_NS 2000000000ull
 #define CHUNK           1024
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* True the first time, and again after a while: a flight recorder forgets. */
 static bool is_to_define(struct lock_feed *feed, uint32_t stack, uint64_t time_ns)
@@ -99,7 +92,7 @@ static int fill(struct lock_feed *feed)
     if (got > 0)
         feed->count += (size_t)got;
     feed->ended = got == 0;
-    uint64_t now = now_ns();
+    uint64_t now = monotonic_ns();
     int waits = 0;
     if (feed->ended) {
         waits = lock_capture_finish(feed->capture, take_wait, feed);
