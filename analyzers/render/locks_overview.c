@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A line a lock, and which of them are looked at more closely. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "escape.h"
 #include "locks_overview.h"
 #include "text_out.h"
 #include "units.h"
@@ -37,30 +35,6 @@ const char *locks_kind_words(const char *kind)
     return strcmp(kind, "condvar_internal") == 0 ? "inside a condition variable" : kind;
 }
 
-/* The name, cut at its end to fit. */
-static void print_name(FILE *out, const char *name)
-{
-    char escaped[TEXT_NAME];
-    size_t columns = 0;
-    escape_for_terminal(name, escaped, sizeof(escaped) - 4);
-    for (char *at = escaped; *at; at++) {
-        if ((*at & 0xc0) == 0x80)
-            continue;
-        if (columns++ == NAME_WIDTH - 2 && text_columns(at) > 1) {
-            memcpy(at, "…", sizeof("…"));
-            break;
-        }
-    }
-    text_cell(out, escaped, text_columns(escaped), NAME_WIDTH, 0);
-}
-
-static void print_duration(FILE *out, uint64_t ns)
-{
-    char number[24];
-    unit_duration(ns, number, sizeof(number));
-    text_cell(out, number, text_columns(number), 10, 1);
-}
-
 void locks_overview(const struct report *report, bool all, FILE *out)
 {
     double sum = all_waits(report);
@@ -79,12 +53,13 @@ void locks_overview(const struct report *report, bool all, FILE *out)
             left_out_ns += lock->wait_total_ns;
             continue;
         }
-        print_name(out, lock->name);
+        text_name(out, lock->name, NAME_WIDTH - 1);
+        fputc(' ', out);
         fprintf(out, "%9s", unit_count(lock->waits, number, sizeof(number)));
-        print_duration(out, lock->wait_total_ns);
+        text_duration(out, lock->wait_total_ns, 10);
         fprintf(out, "%5.0f %%", sum > 0 ? 100 * (double)lock->wait_total_ns / sum : 0);
-        print_duration(out, lock->wait.p50);
-        print_duration(out, lock->wait.p99);
+        text_duration(out, lock->wait.p50, 10);
+        text_duration(out, lock->wait.p99, 10);
         if (lock->busy > 0)
             fprintf(out, "%6.1f %%\n", 100 * lock->busy);
         else

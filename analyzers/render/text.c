@@ -39,6 +39,31 @@ void text_cell(FILE *out, const char *text, size_t columns, size_t width, int ri
         fprintf(out, "%s%*s", text, (int)blanks, "");
 }
 
+void text_name(FILE *out, const char *name, size_t width)
+{
+    char escaped[TEXT_NAME];
+    size_t columns = 0;
+
+    escape_for_terminal(name, escaped, sizeof(escaped) - 4);
+    for (char *at = escaped; *at; at++) {
+        if ((*at & 0xc0) == 0x80)
+            continue;
+        if (columns++ == width - 1 && text_columns(at) > 1) {
+            memcpy(at, "…", sizeof("…"));
+            break;
+        }
+    }
+    text_cell(out, escaped, text_columns(escaped), width, 0);
+}
+
+void text_duration(FILE *out, uint64_t ns, size_t width)
+{
+    char number[24];
+
+    unit_duration(ns, number, sizeof(number));
+    text_cell(out, number, text_columns(number), width, 1);
+}
+
 void text_paragraph(FILE *out, int indent, int width, const char *text)
 {
     size_t size = 4 * strlen(text) + 8, room = (size_t)(width - indent), used = 0;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "escape.h"
 #include "text_out.h"
 #include "units.h"
 
@@ -14,32 +13,6 @@
 #define NAME_WIDTH 34
 /* The last column of the tables, so that a line has 100. */
 #define MOST_WIDTH 26
-
-/* A name, escaped and cut at its end to fit. */
-static void print_name(FILE *out, const char *name, size_t width)
-{
-    char escaped[TEXT_NAME];
-    size_t columns = 0;
-
-    escape_for_terminal(name, escaped, sizeof(escaped) - 4);
-    for (char *at = escaped; *at; at++) {
-        if ((*at & 0xc0) == 0x80)
-            continue;
-        if (columns++ == width - 1 && text_columns(at) > 1) {
-            memcpy(at, "…", sizeof("…"));
-            break;
-        }
-    }
-    text_cell(out, escaped, text_columns(escaped), width, 0);
-}
-
-static void print_duration(FILE *out, uint64_t ns, size_t width)
-{
-    char number[24];
-
-    unit_duration(ns, number, sizeof(number));
-    text_cell(out, number, text_columns(number), width, 1);
-}
 
 static void print_percent(FILE *out, double share, int width)
 {
@@ -57,7 +30,7 @@ static void print_most(FILE *out, const struct report_part *parts, size_t count)
     size_t room = MOST_WIDTH - strlen(" 100 %") - (lock ? strlen("wait: ") : 0);
     size_t columns = text_columns(name); /* as escaped it is hardly longer */
     fprintf(out, "  %s", lock ? "wait: " : "");
-    print_name(out, name, columns < room ? columns : room);
+    text_name(out, name, columns < room ? columns : room);
     fprintf(out, " %.0f %%", 100 * parts[0].share);
 }
 
@@ -66,13 +39,13 @@ static void lock_line(FILE *out, const struct report_lock *lock)
     char number[24];
 
     fputs("  ", out);
-    print_name(out, lock->name, 22);
+    text_name(out, lock->name, 22);
     fprintf(out, "%8s", unit_count(lock->waits, number, sizeof(number)));
-    print_duration(out, lock->wait_total_ns, 9);
-    print_duration(out, lock->wait.p50, 9);
-    print_duration(out, lock->wait.p99, 8);
+    text_duration(out, lock->wait_total_ns, 9);
+    text_duration(out, lock->wait.p50, 9);
+    text_duration(out, lock->wait.p99, 8);
     if (lock->hold.count)
-        print_duration(out, (uint64_t)lock->hold.mean, 8);
+        text_duration(out, (uint64_t)lock->hold.mean, 8);
     else
         fprintf(out, "%8s", "?");
     if (lock->busy > 0)
@@ -135,13 +108,13 @@ void text_queues(FILE *out, const struct report *report)
         if (queue->servers == 0) /* who takes from it was not seen */
             continue;
         fputs("  ", out);
-        print_name(out, queue->stage, 22);
+        text_name(out, queue->stage, 22);
         fprintf(out, "%8s", unit_rate(queue->rate, number, sizeof(number)));
-        print_duration(out, queue->ops ? queue->wait_total_ns / queue->ops : 0, 9);
+        text_duration(out, queue->ops ? queue->wait_total_ns / queue->ops : 0, 9);
         fprintf(out, "%8" PRIu64, queue->servers);
         print_percent(out, queue->busy, 7);
         print_percent(out, queue->busiest, 8);
-        print_duration(out, (uint64_t)queue->service_ns, 8);
+        text_duration(out, (uint64_t)queue->service_ns, 8);
         print_most(out, queue->parts, queue->part_count);
         fputc('\n', out);
     }

@@ -17,6 +17,12 @@ void text_paragraph(FILE *out, int indent, int width, const char *text);
 /* Writes `text`, which is `columns` wide, and blanks up to `width`; `right`: the blanks first. */
 void text_cell(FILE *out, const char *text, size_t columns, size_t width, int right);
 
+/* A name, escaped, cut at its end to fit and filled up with blanks. */
+void text_name(FILE *out, const char *name, size_t width);
+
+/* "1.14 ms", to the right. */
+void text_duration(FILE *out, uint64_t ns, size_t width);
+
 /* "osd.0  ceph-osd 16.2.15, filestore, pid 5138", as far as it is known; not escaped. */
 void text_source_name(const struct report *report, char *name, size_t size);
 
