@@ -5,11 +5,9 @@
 A worker waits for work, then has pg.lock for 10 ms, of which it waits 3 ms for another mutex. Each
 wait is told just when it ended, by lock.waited alone; what its thread does next completes it.
 """
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
+
+from locks_story import told
 
 ROUNDS = 50
 CONDVAR, MUTEX = 10 << 32, 1 << 32
@@ -49,22 +47,8 @@ def story():
     return "".join(f"{1 + at / 1e3:.3f} {text}\n" for at, text in lines)
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done
-    return done.stdout
-
-
 def main():
-    optrail, make_trace = sys.argv[1:3]
-    with tempfile.TemporaryDirectory() as directory:
-        place = pathlib.Path(directory)
-        (place / "story.txt").write_text(story())
-        (place / "turns.yaml").write_text(PATH)
-        run(make_trace, place / "story.txt", place / "trace")
-        command = [optrail, "locks", "--path", place / "turns.yaml", place / "trace"]
-        report = json.loads(run(*command, "--format", "json"))
-        text = run(*command)
+    report, text = told(story(), path=PATH)
     locks = {lock["name"]: lock for lock in report["locks"]}
     under = {part["name"]: part["ns"] for part in locks["pg.lock"]["holders"]}
     waits = {name: ns for name, ns in under.items() if name.startswith("lock:")}

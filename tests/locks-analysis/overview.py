@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: MIT
 """overview.py OPTRAIL MAKE-TRACE: `optrail locks` begins with a line a lock and tells more only of
 those that matter; one lock is one row, whatever is known of the stacks that wait for it."""
-import json
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
+
+from locks_story import told
 
 MUTEX, INTERNAL = 1 << 32, 11 << 32
 FIRST, SMALL, INNER = 0x5000, 0x6000, 0x7000
@@ -25,21 +23,8 @@ def story():
     return "\n".join(lines) + "\n"
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done
-    return done.stdout
-
-
 def main():
-    optrail, make_trace = sys.argv[1:3]
-    with tempfile.TemporaryDirectory() as directory:
-        place = pathlib.Path(directory)
-        (place / "story.txt").write_text(story())
-        run(make_trace, place / "story.txt", place / "trace")
-        text = run(optrail, "locks", place / "trace")
-        whole = run(optrail, "locks", "--all-locks", place / "trace")
-        report = json.loads(run(optrail, "locks", place / "trace", "--format", "json"))
+    report, text, whole = told(story(), "--all-locks")
     print(whole)
     first, *others = report["locks"]
     assert first["waits"] == 100 and first["wait_total_ns"] == 900_000_000, first

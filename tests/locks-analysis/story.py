@@ -5,11 +5,9 @@
 Four workers take turns at a placement group's lock: one has it, three wait. So it is held all the
 time, each op waits three times as long as it works, and without the lock four would work at once.
 """
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
+
+from locks_story import told
 
 OPS = 200
 WORKERS = 4
@@ -48,22 +46,8 @@ stages:
 """
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done
-    return done.stdout
-
-
 def main():
-    optrail, make_trace = sys.argv[1:3]
-    with tempfile.TemporaryDirectory() as directory:
-        place = pathlib.Path(directory)
-        (place / "story.txt").write_text(story())
-        (place / "turns.yaml").write_text(PATH)
-        run(make_trace, place / "story.txt", place / "trace")
-        command = [optrail, "locks", "--path", place / "turns.yaml", place / "trace"]
-        text = run(*command)
-        report = json.loads(run(*command, "--format", "json"))
+    report, text = told(story(), path=PATH)
     lock = report["locks"][0]
     waited = sum(min(number, WORKERS - 1) * HOLD_US for number in range(OPS)) * 1000
     assert (lock["name"], lock["instance"], lock["waits"]) == ("pg.lock", "9", OPS - 1), lock
