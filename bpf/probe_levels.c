@@ -7,40 +7,22 @@
 
 #include "elf_file.h"
 #include "err.h"
+#include "probe_functions.h"
 
-/* The address of the first of the row's symbols that the program has; 0: none. */
-static int find_row(struct elf_file *file, const struct probe_row *row, uint64_t *address)
-{
-    int error = 0;
-    *address = 0;
-    for (size_t i = 0; !error && !*address && i < row->symbol_count; i++) {
-        struct elf_function function = {0};
-        const char *symbol = row->symbols[i];
-        error = elf_file_functions(file, &symbol, 1, &function);
-        if (!error && !function.ambiguous && !function.indirect)
-            *address = function.address;
-    }
-    return error;
-}
-
-/* The rows' functions: all first symbols in one walk through the tables, the few others one by one.
- */
+/* The addresses of the rows' functions; 0: none that can be probed. */
 static int find_rows(struct elf_file *file, const struct probe_map *map, uint64_t *addresses)
 {
-    const char **symbols = calloc(map->count, sizeof(*symbols));
+    const struct probe_row **rows = calloc(map->count, sizeof(const struct probe_row *));
     struct elf_function *functions = calloc(map->count, sizeof(*functions));
-    int error = symbols && functions ? 0 : err_no_memory();
+    int error = rows && functions ? 0 : err_no_memory();
     for (size_t i = 0; !error && i < map->count; i++)
-        symbols[i] = map->rows[i].symbol;
+        rows[i] = &map->rows[i];
     if (!error)
-        error = elf_file_functions(file, symbols, map->count, functions);
-    for (size_t i = 0; !error && i < map->count; i++) {
+        error = probe_functions_find(file, rows, map->count, functions);
+    for (size_t i = 0; !error && i < map->count; i++)
         if (!functions[i].ambiguous && !functions[i].indirect)
             addresses[i] = functions[i].address;
-        if (!addresses[i] && map->rows[i].symbol_count > 1)
-            error = find_row(file, &map->rows[i], &addresses[i]);
-    }
-    free(symbols);
+    free(rows);
     free(functions);
     return error;
 }

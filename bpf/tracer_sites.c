@@ -10,6 +10,7 @@
 #include "err.h"
 #include "function_bounds.h"
 #include "points.h"
+#include "probe_functions.h"
 #include "site.h"
 #include "tracer_internal.h"
 #include "uprobe.skel.h"
@@ -156,39 +157,6 @@ static void chosen_free(struct chosen *chosen)
     free(chosen->errors);
 }
 
-/* The first of the row's symbols that the program has. */
-static int find_function(struct elf_file *file, const struct probe_row *row,
-                         struct elf_function *function)
-{
-    struct elf_function *found = calloc(row->symbol_count, sizeof(*found));
-    if (!found)
-        return err_no_memory();
-    int error =
-        elf_file_functions(file, (const char *const *)row->symbols, row->symbol_count, found);
-    size_t first = 0;
-    while (first + 1 < row->symbol_count && !found[first].address)
-        first++;
-    *function = found[first];
-    free(found);
-    return error;
-}
-
-/* All rows' first symbols in one walk through the tables; the few others one by one. */
-static int find_functions(struct elf_file *file, struct chosen *chosen)
-{
-    const char **symbols = calloc(chosen->count, sizeof(*symbols));
-    if (!symbols)
-        return err_no_memory();
-    for (size_t i = 0; i < chosen->count; i++)
-        symbols[i] = chosen->rows[i]->symbol;
-    int error = elf_file_functions(file, symbols, chosen->count, chosen->functions);
-    free(symbols);
-    for (size_t i = 0; !error && i < chosen->count; i++)
-        if (!chosen->functions[i].address && chosen->rows[i]->symbol_count > 1)
-            error = find_function(file, chosen->rows[i], &chosen->functions[i]);
-    return error;
-}
-
 static int choose_rows(struct tracer *tracer, struct elf_file *file, const struct probe_map *map,
                        struct chosen *chosen)
 {
@@ -205,7 +173,8 @@ static int choose_rows(struct tracer *tracer, struct elf_file *file, const struc
         if ((map->rows[i].details & 1u << detail) && !probe_row_is_needless(&map->rows[i], layout))
             chosen->rows[chosen->count++] = &map->rows[i];
     int error = reserve(tracer, chosen->count);
-    return error ? error : find_functions(file, chosen);
+    return error ? error
+                 : probe_functions_find(file, chosen->rows, chosen->count, chosen->functions);
 }
 
 static bool fetch_has_field(const struct uprobe_fetch *fetch, int field)
