@@ -97,8 +97,9 @@ static FOLD_INLINE struct fold_type *env_type(__u32 index)
     return bpf_map_lookup_elem(&fold_types, &index);
 }
 
-static FOLD_INLINE struct fold_workspace *env_workspace(__u32 index)
+static FOLD_INLINE struct fold_workspace *env_workspace(void)
 {
+    __u32 index = 0;
     return bpf_map_lookup_elem(&fold_workspaces, &index);
 }
 

@@ -75,7 +75,7 @@ FOLD_CALL int fold_close(uint32_t slot, uint32_t state)
 {
     struct fold_ref ref = {slot, state};
     struct fold_op *op = env_op(slot);
-    struct fold_workspace *workspace = env_workspace(0);
+    struct fold_workspace *workspace = env_workspace();
     if (!op || !workspace || op->state != state || !op->answered || op->open_branches > 0)
         return 0;
     fold_divide(op, workspace);

@@ -93,9 +93,9 @@ static inline struct fold_type *env_type(uint32_t index)
     return index < outside.tables->settings.type_count ? &outside.tables->types[index] : NULL;
 }
 
-static inline struct fold_workspace *env_workspace(uint32_t index)
+static inline struct fold_workspace *env_workspace(void)
 {
-    return index == 0 ? &outside.workspace : NULL;
+    return &outside.workspace;
 }
 
 static inline int outside_push(struct outside_queue *queue, struct fold_ref ref)
