@@ -9,6 +9,7 @@
 #include "err.h"
 #include "escape.h"
 #include "json_fields.h"
+#include "json_object.h"
 #include "renderers.h"
 
 /*
@@ -259,7 +260,7 @@ static json_t *unsigned_json(uint64_t value)
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-static json_t *strings_json(char *const *strings, size_t count)
+json_t *strings_json(char *const *strings, size_t count)
 {
     json_t *array = json_array();
 
@@ -284,8 +285,6 @@ static json_t *counts_json(const struct report_count *counts, size_t count)
     }
     return object;
 }
-
-static json_t *object_json(const char *base, const struct field *fields);
 
 static json_t *rows_json(const char *rows, size_t count, const struct field *field)
 {
@@ -335,7 +334,7 @@ static json_t *value_json(const char *base, const struct field *field)
     return NULL;
 }
 
-static json_t *object_json(const char *base, const struct field *fields)
+json_t *object_json(const char *base, const struct field *fields)
 {
     json_t *object = json_object();
 
@@ -382,19 +381,23 @@ static json_t *report_json(const struct report *report) // NOLINT(misc-no-recurs
     return json;
 }
 
-int render_json(const struct report *report, const struct render_options *options, FILE *out)
+int json_write(json_t *json, const char *what, FILE *out)
 {
-    json_t *json = report_json(report);
     int result = 0;
 
-    (void)options;
     if (!json)
         return err_no_memory();
     errno = 0;
     if (json_dumpf(json, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0 ||
         fputc('\n', out) == EOF || fflush(out) == EOF)
-        result = err_set(errno ? errno : EIO, "the JSON report cannot be written: %s",
+        result = err_set(errno ? errno : EIO, "%s cannot be written: %s", what,
                          strerror(errno ? errno : EIO));
     json_decref(json);
     return result;
+}
+
+int render_json(const struct report *report, const struct render_options *options, FILE *out)
+{
+    (void)options;
+    return json_write(report_json(report), "the JSON report", out);
 }

@@ -27,6 +27,7 @@ ALLOWED = {
     "analyzers/model": ["tracepoints"],
     "analyzers/trail": ["analyzers/read", "tracepoints"],
     "analyzers/report": [],
+    "analyzers/scale": ["analyzers/report"],
     "analyzers/locks": ["analyzers/read", "tracepoints"],
     "analyzers/fold": ["bpf/fold", "analyzers/locks", "analyzers/trail", "analyzers/model", "analyzers/report",
                        "tracepoints"],
@@ -41,7 +42,7 @@ ALLOWED = {
     "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     # everything but the tests
     "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "record", "bench", "analyzers/read", "analyzers/model",
-            "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render",
+            "analyzers/trail", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render", "analyzers/scale",
             "analyzers/analysis"],
 }
 # Daemons see the probe header and nothing else of ours: not even base.

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "scale_table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "err.h"
+
+#define MAX_WORDS  16
+#define MAX_POINTS 4096 /* of a series */
+#define MAX_SERIES 64
+#define MAX_LINE   4096
+#define NO_COLUMN  MAX_WORDS
+
+enum column { COLUMN_DEPTH, COLUMN_RATE, COLUMN_LATENCY, COLUMN_COUNT };
+
+/* How columns are called. A title is the word alone, or the word with a unit behind it. */
+static const struct {
+    const char *word;
+    enum column column;
+} titles[] = {
+    {"depth", COLUMN_DEPTH},       {"thr", COLUMN_DEPTH},       {"threads", COLUMN_DEPTH},
+    {"thread", COLUMN_DEPTH},      {"qd", COLUMN_DEPTH},        {"iodepth", COLUMN_DEPTH},
+    {"clients", COLUMN_DEPTH},     {"jobs", COLUMN_DEPTH},      {"n", COLUMN_DEPTH},
+    {"concurrency", COLUMN_DEPTH}, {"iops", COLUMN_RATE},       {"op/s", COLUMN_RATE},
+    {"ops/s", COLUMN_RATE},        {"ops", COLUMN_RATE},        {"rate", COLUMN_RATE},
+    {"ops_per_s", COLUMN_RATE},    {"throughput", COLUMN_RATE}, {"latency", COLUMN_LATENCY},
+    {"lat", COLUMN_LATENCY},
+};
+
+static const struct {
+    const char *word;
+    double ns;
+} units[] = {{"ns", 1},   {"us", 1e3},   {"µs", 1e3}, {"usec", 1e3},
+             {"ms", 1e6}, {"msec", 1e6}, {"s", 1e9},  {"sec", 1e9}};
+
+struct table {
+    const char *name; /* weak */
+    unsigned line;
+    size_t columns[COLUMN_COUNT]; /* which word; NO_COLUMN: none */
+    double unit_ns;
+    char group[256], heading[256];
+    bool heading_new;              /* no row has come since */
+    struct scaling *scaling;       /* weak */
+    struct scaling_series *series; /* weak; NULL: the next row begins one */
+};
+
+static int complain(const struct table *table, const char *what)
+{
+    return err_set(EBADMSG, "%s:%u: %s", table->name, table->line, what);
+}
+
+static size_t split(char *line, char *words[MAX_WORDS])
+{
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(line, " \t\r\n,;|\"", &rest); word && count < MAX_WORDS;
+         word = strtok_r(NULL, " \t\r\n,;|\"", &rest))
+        words[count++] = word;
+    return count;
+}
+
+/* A decimal number and nothing else. */
+static bool number_of(const char *word, double *value)
+{
+    char *end;
+    if (!*word || word[strspn(word, "0123456789.eE+-")] || !strpbrk(word, "0123456789"))
+        return false;
+    *value = strtod(word, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+/* What the last digit of a number stands for. */
+static double step_of(const char *word)
+{
+    const char *point = strchr(word, '.');
+    return point ? pow(10, -(double)strspn(point + 1, "0123456789")) : 1;
+}
+
+/* The column that is called so; COLUMN_COUNT: none. Sets the unit if the title has one. */
+static enum column title_of(const char *word, double *unit_ns)
+{
+    while (*word == '#')
+        word++;
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+        size_t length = strlen(titles[i].word);
+        if (strncasecmp(word, titles[i].word, length) != 0)
+            continue;
+        char unit[8] = "";
+        const char *rest = word + length;
+        if (*rest && strchr("([_", *rest))
+            snprintf(unit, sizeof(unit), "%.*s", (int)strcspn(rest + 1, ")]"), rest + 1);
+        else if (*rest)
+            continue;
+        for (size_t j = 0; titles[i].column == COLUMN_LATENCY && j < sizeof(units) / sizeof(*units);
+             j++)
+            if (strcmp(unit, units[j].word) == 0)
+                *unit_ns = units[j].ns;
+        return titles[i].column;
+    }
+    return COLUMN_COUNT;
+}
+
+/* Whether the words are column titles: then they say which column is which. */
+static bool take_titles(struct table *table, char *const *words, size_t count)
+{
+    size_t columns[COLUMN_COUNT] = {NO_COLUMN, NO_COLUMN, NO_COLUMN};
+    double unit_ns = 1e6;
+    /* "# depth" is the title of the first column, too */
+    size_t skipped = count > 0 && strcmp(words[0], "#") == 0;
+    for (size_t i = skipped; i < count; i++) {
+        enum column column = title_of(words[i], &unit_ns);
+        if (column < COLUMN_COUNT && columns[column] == NO_COLUMN)
+            columns[column] = i - skipped;
+    }
+    if (columns[COLUMN_DEPTH] == NO_COLUMN || columns[COLUMN_RATE] == NO_COLUMN)
+        return false;
+    memcpy(table->columns, columns, sizeof(columns));
+    table->unit_ns = unit_ns;
+    return true;
+}
+
+static void take_heading(struct table *table, const char *text)
+{
+    if (table->heading_new)
+        snprintf(table->group, sizeof(table->group), "%s", table->heading);
+    snprintf(table->heading, sizeof(table->heading), "%.200s", text);
+    table->heading_new = true;
+    table->series = NULL;
+}
+
+static int take_point(struct table *table, char *const *words, size_t count)
+{
+    struct scaling_point point = {.line = table->line};
+    double *const places[COLUMN_COUNT] = {&point.depth, &point.rate, &point.latency_ns};
+    static const char *const names[COLUMN_COUNT] = {"depth", "rate", "latency"};
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        size_t column = table->columns[i];
+        if (i == COLUMN_LATENCY && column >= count)
+            continue;
+        if (column >= count)
+            return complain(table, "a row needs a depth and a rate (ops a second)");
+        if (!number_of(words[column], places[i]))
+            return err_set(EBADMSG,
+                           "%s:%u: '%.32s' is no number: a row is a depth, ops a second, "
+                           "and perhaps a mean latency",
+                           table->name, table->line, words[column]);
+        if (*places[i] <= 0 || *places[i] > 1e12)
+            return err_set(EBADMSG, "%s:%u: a %s of %.32s: it must be above 0, and below 1e12",
+                           table->name, table->line, names[i], words[column]);
+    }
+    if (point.latency_ns > 0) {
+        point.latency_ns *= table->unit_ns;
+        point.latency_step = table->unit_ns * step_of(words[table->columns[COLUMN_LATENCY]]);
+    }
+    if (!table->series) {
+        if (table->scaling->series_count == MAX_SERIES)
+            return complain(table, "more than 64 series: split the file");
+        int result =
+            scaling_add_series(table->scaling, table->group, table->heading, &table->series);
+        if (result < 0)
+            return result;
+    }
+    table->heading_new = false;
+    if (table->series->point_count == MAX_POINTS)
+        return complain(table, "more than 4,096 rows in one series: split the file");
+    return scaling_add_point(table->series, &point);
+}
+
+static int take_line(struct table *table, char *line, size_t length)
+{
+    char text[MAX_LINE], *words[MAX_WORDS];
+    double value;
+    if (strlen(line) != length || length >= MAX_LINE)
+        return complain(table, "no text, or a line of more than 4,095 bytes: is this a table?");
+    while (length > 0 && isspace((unsigned char)line[length - 1]))
+        line[--length] = '\0';
+    while (isspace((unsigned char)*line))
+        line++;
+    snprintf(text, sizeof(text), "%s", line);
+    size_t count = split(line, words);
+    /* also the line below the titles of a table in Markdown */
+    if (count == 0 || take_titles(table, words, count) || *text == '#' ||
+        text[strspn(text, "-|:+= ")] == '\0')
+        return 0;
+    if ((isdigit((unsigned char)*words[0]) || strchr("+-.", *words[0])) &&
+        (count > 1 || number_of(words[0], &value)))
+        return take_point(table, words, count);
+    take_heading(table, text);
+    return 0;
+}
+
+int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
+{
+    struct table table = {.name = name, .columns = {0, 1, 2}, .unit_ns = 1e6, .scaling = scaling};
+    size_t before = scaling->series_count, room = 0;
+    char *line = NULL;
+    ssize_t length;
+    int result = 0;
+    while (result == 0 && (length = getline(&line, &room, in)) >= 0) {
+        table.line++;
+        result = take_line(&table, line, (size_t)length);
+    }
+    free(line);
+    if (result == 0 && ferror(in))
+        result = err_set(EIO, "%s: cannot be read", name);
+    if (result == 0 && scaling->series_count == before)
+        result = err_set(EBADMSG,
+                         "%s: no row in it: a row is a depth, ops a second, and perhaps a mean "
+                         "latency",
+                         name);
+    return result;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common_options.h"
+#include "err.h"
+#include "report_traces.h"
+#include "scale_judge.h"
+#include "scale_render.h"
+#include "scale_runs.h"
+#include "scale_table.h"
+
+static const char *format, *path;
+
+static const struct option_row options[] = {
+    {.name = "format",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .value = &format,
+     .text = "the form of the answer: text or json (without it: text)"},
+    PATH_OPTION_ROW(path),
+    {0},
+};
+
+/* The depth in front of DEPTH:FILE, and where FILE begins; 0: the argument has none. */
+static double depth_of(char **argument)
+{
+    char *end;
+    double depth = strtod(*argument, &end);
+    if (end == *argument || *end != ':' || !end[1] || !(depth > 0 && depth <= 1e9))
+        return 0;
+    *argument = end + 1;
+    return depth;
+}
+
+/* A trace is analysed as `optrail report` does it, and its report read. */
+static int take_trace(struct scale_runs *runs, char *directory, double depth)
+{
+    char file[] = "/tmp/optrail-scale.XXXXXX";
+    const struct report_output output = {.file = "/dev/null", .json = file};
+    int descriptor = mkstemp(file);
+    if (descriptor < 0)
+        return err_set(errno, "/tmp: no file can be made there: %s", strerror(errno));
+    close(descriptor);
+    int result = report_traces(1, &directory, path, &output);
+    if (result == 0)
+        result = scale_runs_read(runs, file, directory, depth);
+    unlink(file);
+    return result;
+}
+
+/* JSON begins with a brace, and no table does. */
+static bool is_report(FILE *in)
+{
+    int first = fgetc(in);
+    rewind(in);
+    return first == '{';
+}
+
+static int take_argument(char *argument, struct scale_runs *runs, struct scaling *scaling)
+{
+    struct stat status;
+    if (strcmp(argument, "-") == 0)
+        return scale_table_read(stdin, "standard input", scaling);
+    /* a file may have a colon in its name */
+    double depth = access(argument, F_OK) == 0 ? 0 : depth_of(&argument);
+    if (stat(argument, &status) < 0)
+        return err_set(errno, "%s: %s", argument, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return take_trace(runs, argument, depth);
+    FILE *in = fopen(argument, "re");
+    if (!in)
+        return err_set(errno, "%s: %s", argument, strerror(errno));
+    int result = is_report(in) ? scale_runs_read(runs, argument, argument, depth)
+                 : depth > 0 ? err_set(EBADMSG, "%s: a depth stands before it, but it is no report",
+                                       argument)
+                             : scale_table_read(in, argument, scaling);
+    fclose(in);
+    return result;
+}
+
+static int write_answer(const struct scaling *scaling)
+{
+    struct winsize size;
+    int width = 0;
+    if (format && strcmp(format, "json") == 0)
+        return render_scale_json(scaling, stdout);
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col < 100)
+        width = size.ws_col;
+    return render_scale_text(scaling, width, stdout);
+}
+
+static int answer(int argc, char **argv)
+{
+    struct scale_runs *runs = NULL;
+    struct scaling *scaling = NULL;
+    int result = scale_runs_new(&runs);
+    if (result == 0)
+        result = scaling_new(&scaling);
+    for (int i = 0; result == 0 && i < argc; i++)
+        result = take_argument(argv[i], runs, scaling);
+    if (result == 0)
+        result = scale_runs_add(runs, scaling);
+    for (size_t i = 0; result == 0 && i < scaling->series_count; i++)
+        result = scale_judge(&scaling->series[i]);
+    if (result == 0)
+        result = scale_judge_together(scaling);
+    if (result == 0)
+        result = write_answer(scaling);
+    scaling_free(scaling);
+    scale_runs_free(runs);
+    /* the arguments were understood: it is the data */
+    return result == -EINVAL ? -EBADMSG : result;
+}
+
+static int run(int argc, char **argv)
+{
+    if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+        return err_set(EINVAL, "no form is called '%.32s': text or json", format);
+    return answer(argc, argv);
+}
+
+const struct command command_scale = {
+    .name = "scale",
+    .arguments = "TABLE|[DEPTH:]RUN...",
+    .summary = "throughput against depth: the scaling law and its ceiling",
+    .text =
+        "Reads how throughput goes with depth (or threads, or clients) and says where it stops, at "
+        "what, and why. A TABLE is a text or CSV file (-: standard input) with a row for each "
+        "measurement: depth, operations a second, and perhaps the mean latency, in ms or as its "
+        "column title says. A RUN is a trace, or a report as JSON, of one load at one depth; "
+        "without DEPTH the operations in flight are counted. Runs also tell which lock, queue or "
+        "stage is the serial part.\n\n"
+        "The answer has the ceiling and the serial stage behind it, the universal scalability law "
+        "(Gunther) fitted with 95 % intervals, and whether the figures obey Little's law.",
+    .examples = "optrail scale sweep.txt\tthe law behind a table\n"
+                "optrail scale 1:one.json 8:eight.json 64:sixty-four.json\tof reports of runs at "
+                "three depths, and what is serial in them",
+    .options = options,
+    .minimum_arguments = 1,
+    .maximum_arguments = -1,
+    .run = run,
+};
