@@ -53,6 +53,26 @@ static int open_ordinary(const char *name, FILE **in)
     return rc;
 }
 
+/* Loads from the one that is not NULL. */
+static int load(struct yaml_file *file, FILE *in, const char *text, const yaml_node_t **root)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return err_no_memory();
+    if (in)
+        yaml_parser_set_input_file(&parser, in);
+    else
+        yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+    int rc = 0;
+    if (!yaml_parser_load(&parser, &file->document))
+        rc = err_set(EINVAL, "%s:%zu: not YAML: %s", file->name, parser.problem_mark.line + 1,
+                     parser.problem ? parser.problem : "out of memory");
+    yaml_parser_delete(&parser);
+    if (rc == 0)
+        *root = yaml_document_get_root_node(&file->document);
+    return rc;
+}
+
 int yaml_file_load(struct yaml_file *file, const char *name, const char *manual,
                    const yaml_node_t **root)
 {
@@ -61,19 +81,16 @@ int yaml_file_load(struct yaml_file *file, const char *name, const char *manual,
     int rc = open_ordinary(name, &in);
     if (rc < 0)
         return rc;
-    yaml_parser_t parser;
-    rc = yaml_parser_initialize(&parser) ? 0 : err_no_memory();
-    if (rc == 0) {
-        yaml_parser_set_input_file(&parser, in);
-        if (!yaml_parser_load(&parser, &file->document))
-            rc = err_set(EINVAL, "%s:%zu: not YAML: %s", name, parser.problem_mark.line + 1,
-                         parser.problem ? parser.problem : "out of memory");
-        yaml_parser_delete(&parser);
-    }
+    rc = load(file, in, NULL, root);
     fclose(in);
-    if (rc == 0)
-        *root = yaml_document_get_root_node(&file->document);
     return rc;
+}
+
+int yaml_text_load(struct yaml_file *file, const char *name, const char *manual, const char *text,
+                   const yaml_node_t **root)
+{
+    *file = (struct yaml_file){.name = name, .manual = manual};
+    return load(file, NULL, text, root);
 }
 
 void yaml_file_close(struct yaml_file *file)

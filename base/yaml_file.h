@@ -19,6 +19,9 @@ struct yaml_file {
  * caller closes it. *root is NULL when the file is empty. */
 int yaml_file_load(struct yaml_file *file, const char *name, const char *manual,
                    const yaml_node_t **root);
+/* The same of a text in memory; `name` is for messages. */
+int yaml_text_load(struct yaml_file *file, const char *name, const char *manual, const char *text,
+                   const yaml_node_t **root);
 void yaml_file_close(struct yaml_file *file);
 
 int yaml_line(const yaml_node_t *node); /* from 1 */

@@ -13,6 +13,7 @@
 #include "recorded_path.h"
 #include "report_output.h"
 #include "report_traces.h"
+#include "run_data.h"
 #include "supervise.h"
 
 static struct report_output output;
@@ -20,6 +21,7 @@ static const char *path;
 
 static const struct option_row options[] = {
     REPORT_OUTPUT_ROWS(output),
+    SAVE_OPTION_ROW(output),
     PATH_OPTION_ROW(path),
     {0},
 };
@@ -50,40 +52,45 @@ static int nothing_found(const struct read_counts *counts, char **traces)
                    traces[0]);
 }
 
-/* Reads and analyses the traces. *report is made also when a part of the data is damaged, which
- * the negative result and its message tell. */
-static int analyse(char **traces, int count, struct analysis *analysis,
-                   struct supervision *supervision, struct report **report)
+/* Saves the profile, unless none is wanted. */
+static int save(struct analysis *analysis, const struct run_data *data, const struct report *report,
+                const struct report_output *to)
+{
+    return to->save ? analysis_save(analysis, &data->counts, *data->damage ? data->damage : NULL,
+                                    report, to->save)
+                    : 0;
+}
+
+/* Reads and analyses the runs. *report is made also when a part of the data is damaged, which the
+ * negative result and its message tell. */
+static int analyse(char **runs, int count, struct analysis *analysis,
+                   struct supervision *supervision, const struct report_output *to,
+                   struct report **report)
 {
     const volatile int *stop = interrupt_install();
-    struct event_consumer consumer = *analysis_consumer(analysis);
-    struct read_counts counts;
-    char damage[1024] = "";
-    int result;
+    struct run_data data = {.counts = {.tracer = ""}};
 
-    consumer.watch = &supervision->watch;
-    int read =
-        reader_run_traces((const char *const *)traces, (size_t)count, &consumer, stop, &counts);
+    int read = run_data_read(runs, count, analysis, supervision, stop, &data);
     supervision->past_the_data = 1;
     if (supervision->terminal) {
         fputs("\r                              \r", supervision->terminal);
         fflush(supervision->terminal);
     }
-    if (read < 0 && (counts.damaged == 0 || counts.events == 0))
+    if (read < 0 && (data.counts.damaged == 0 || data.counts.events == 0))
         return read;
-    if (read < 0)
-        snprintf(damage, sizeof(damage), "%s", err_message());
-    if (counts.events == 0 && !*stop)
-        return nothing_found(&counts, traces);
-    result = analysis_report(analysis, &counts, read < 0 ? damage : NULL, report);
+    if (data.counts.events == 0 && !*stop)
+        return nothing_found(&data.counts, runs);
+    int result = analysis_report(analysis, &data.counts, *data.damage ? data.damage : NULL, report);
+    if (result == 0)
+        result = save(analysis, &data, *report, to);
     if (result < 0)
         return result;
-    return read < 0 ? err_set(-read, "%s", damage) : 0;
+    return read < 0 ? err_set(-read, "%s", data.damage) : 0;
 }
 
 struct arguments {
     int count;
-    char **traces;                      /* weak */
+    char **traces;                      /* weak: and profiles */
     const char *path;                   /* weak */
     const struct report_output *output; /* weak */
 };
@@ -93,6 +100,7 @@ static int work(void *context, struct supervision *supervision)
     const struct arguments *arguments = context;
     struct analysis_options analysis_options = {
         .path = arguments->path,
+        .windows = arguments->output->save != NULL,
         .progress = supervision->terminal ? show_progress : NULL,
         .progress_context = supervision->terminal,
     };
@@ -105,7 +113,8 @@ static int work(void *context, struct supervision *supervision)
                                               path_file, sizeof(path_file));
     int result = analysis_new(&analysis_options, &analysis);
     if (result == 0)
-        result = analyse(arguments->traces, arguments->count, analysis, supervision, &report);
+        result = analyse(arguments->traces, arguments->count, analysis, supervision,
+                         arguments->output, &report);
     if (report) {
         snprintf(damage, sizeof(damage), "%s", err_message());
         int written = report_output_write(arguments->output, report);
@@ -139,18 +148,23 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
     .name = "report",
-    .arguments = "TRACE...",
-    .summary = "stage breakdown of recorded traces",
+    .arguments = "TRACE|PROFILE...",
+    .summary = "stage breakdown of recorded traces and saved profiles",
     .text =
         "Reads CTF traces (LTTng, or recorded by optrail) below each directory TRACE, joins their "
         "events to operations, and reports how the time of the operations of each type is shared "
         "out among their stages. Several traces are merged by time.\n\n"
+        "A PROFILE is a file that --save has written: all that a report needs, without the events. "
+        "Profiles of many daemons and hosts, and traces among them, become one report: the same "
+        "that their traces would have given.\n\n"
         "What was lost or could not be joined is counted at the end. A trace that is damaged is "
         "read as far as it goes; the report then has what there was, and the exit status is 1. "
         "Interrupted (Ctrl-C), it reports what it has read so far.",
     .examples = "optrail report ~/lttng-traces/my-session\tprint where the time goes\n"
                 "optrail report --json report.json trace1 trace2\ttwo traces in one report, kept "
-                "as JSON too",
+                "as JSON too\n"
+                "optrail report --save osd0.profile osd0-trace\tkeep what a report needs\n"
+                "optrail report *.profile\tone report of many daemons",
     .options = options,
     .minimum_arguments = 1,
     .maximum_arguments = -1,

@@ -2,7 +2,9 @@
 #include "recorded_path.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "reader.h"
 #include "target_options.h"
@@ -24,8 +26,19 @@ const char *recorded_path(char **traces, int count, struct supervision *supervis
         .context = (void *)&stop, .event = stop_at_first, .watch = &supervision->watch};
     struct read_counts counts;
     struct target target = {0};
+    struct stat status;
 
-    reader_run_traces((const char *const *)traces, (size_t)count, &first, &stop, &counts);
+    const char **directories = calloc((size_t)count, sizeof(*directories));
+    size_t directory_count = 0;
+
+    for (int i = 0; directories && i < count; i++)
+        if (stat(traces[i], &status) != 0 || !S_ISREG(status.st_mode)) /* else it is a profile */
+            directories[directory_count++] = traces[i];
+    if (directory_count > 0)
+        reader_run_traces(directories, directory_count, &first, &stop, &counts);
+    free(directories);
+    if (directory_count == 0)
+        return NULL;
     snprintf(target.kind, sizeof(target.kind), "%s", counts.told.daemon);
     /* at basic detail the stages are of the same few points, whatever the store */
     snprintf(target.store, sizeof(target.store), "%s",

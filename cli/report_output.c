@@ -54,6 +54,14 @@ int report_output_check(const struct report_output *output)
         result = check_file(output->file);
     if (result == 0 && output->json)
         result = check_file(output->json);
+    if (result == 0 && output->save && is_standard_output(output->save))
+        result = err_set(EINVAL, "--save needs the name of a file");
+    if (result == 0 && output->save &&
+        ((output->file && strcmp(output->file, output->save) == 0) ||
+         (output->json && strcmp(output->json, output->save) == 0)))
+        result = err_set(EINVAL, "--save and the report name the same file: %s", output->save);
+    if (result == 0 && output->save)
+        result = check_file(output->save);
     return result;
 }
 

@@ -10,6 +10,7 @@ struct report_output {
     const char *format; /* NULL: text */
     const char *file;   /* NULL: standard output */
     const char *json;   /* a file that gets the JSON form besides; NULL: none */
+    const char *save;   /* a file that gets a profile besides; NULL: none */
     bool all_locks;     /* also those that hardly anybody waits for */
 };
 
@@ -29,6 +30,14 @@ struct report_output {
     {                                                                                              \
         .name = "json", .type = OPTION_STRING, .argument = "FILE", .value = &(output).json,        \
         .text = "write it as JSON to FILE besides (-: to standard output, in place of the report)" \
+    }
+
+/* Where a verb that analyses itself saves its profile, into output.save. */
+#define SAVE_OPTION_ROW(output)                                                                    \
+    {                                                                                              \
+        .name = "save", .type = OPTION_STRING, .argument = "FILE", .value = &(output).save,        \
+        .text = "save a profile to FILE besides: small, can be merged with others by `optrail "    \
+                "report` and compared by `optrail diff`"                                           \
     }
 
 /* Checks format and files before any work is done. -EINVAL for wrong use; any other negative errno

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis.h"
+#include "analysis_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,39 +8,9 @@
 #include <sys/stat.h>
 
 #include "err.h"
-#include "fold.h"
 
-#define MAX_FOLDS 16
 /* Events between two calls of `progress`, less one; a power of two. */
 #define PROGRESS_MASK 0xffffu
-
-struct fold {
-    const struct fold_class *class;
-    void *state;
-};
-
-struct analysis {
-    struct event_consumer consumer;
-    struct path_set paths;
-    struct trail_builder *builder;
-    size_t fold_count;
-    struct fold folds[MAX_FOLDS];
-    /* those that want single events, so that the rest costs nothing on each */
-    size_t event_fold_count;
-    struct fold event_folds[MAX_FOLDS];
-    uint64_t events;
-    uint64_t slowest_ns; /* since it was asked for */
-    uint64_t lost;       /* as far as the tracer told a number */
-    double traced_part;  /* of the time, as of the last snapshot; 0: there was none */
-    void (*progress)(void *context, uint64_t events);
-    void *progress_context;
-    bool ended;
-    /* what the kernel has folded by itself takes the place of the builder's */
-    bool folded_elsewhere;
-    struct trail_counts counts;
-    uint64_t losses[FOLD_ENDED];
-    struct report_cpu cpu;
-};
 
 static int take_event(void *context, const struct optrail_event *event)
 {
@@ -98,7 +68,8 @@ static int read_paths(struct analysis *analysis, const char *path)
 
 static int make_folds(struct analysis *analysis)
 {
-    const struct fold_options options = {.paths = &analysis->paths, .trails = analysis->builder};
+    const struct fold_options options = {
+        .paths = &analysis->paths, .trails = analysis->builder, .windows = analysis->windows};
 
     for (const struct fold_class *const *class = fold_classes; *class; class ++) {
         struct fold fold = {.class = *class};
@@ -125,6 +96,7 @@ int analysis_new(const struct analysis_options *options, struct analysis **analy
     made->consumer =
         (struct event_consumer){.context = made, .event = take_event, .lost = take_lost};
     made->progress = options->progress;
+    made->windows = options->windows;
     made->progress_context = options->progress_context;
     if ((result = read_paths(made, options->path)) < 0 ||
         (result = trail_builder_new(options->limits, take_trail, made, &made->builder)) < 0 ||
@@ -310,22 +282,25 @@ static int fill_kernel_losses(const struct analysis *analysis, struct report *re
     return result;
 }
 
-/* The counts of the builder, or what the kernel has in their place. */
-static const struct trail_counts *trail_counts_of(const struct analysis *analysis)
+struct trail_counts analysis_trail_counts(const struct analysis *analysis)
 {
-    return analysis->folded_elsewhere ? &analysis->counts : trail_builder_counts(analysis->builder);
+    struct trail_counts counts =
+        analysis->folded_elsewhere ? analysis->counts : *trail_builder_counts(analysis->builder);
+    trail_counts_add(&counts, &analysis->loaded);
+    return counts;
 }
 
 static int make_report(struct analysis *analysis, enum analysis_span span,
                        const struct read_counts *counts, const char *damage, struct report **report)
 {
+    struct trail_counts trails = analysis_trail_counts(analysis);
     struct report *made = NULL;
     int result = report_new(&made);
 
     if (result == 0)
         result = fill_source(made, counts);
     if (result == 0)
-        result = fill_counts(made, counts, trail_counts_of(analysis));
+        result = fill_counts(made, counts, &trails);
     if (result == 0)
         result = fill_kernel_losses(analysis, made);
     if (result == 0)

@@ -15,6 +15,7 @@ struct analysis_options {
     const char *path;                  /* a path file, or a directory of them; NULL: the installed
                                           ones. Weak, like all here; needed during analysis_new */
     const struct trail_limits *limits; /* NULL: the defaults */
+    bool windows; /* sums by windows of time too: for profiles that `optrail diff` compares */
     /* Called about every 65,536 events with their number so far; may be NULL. */
     void (*progress)(void *context, uint64_t events);
     void *progress_context;
@@ -63,6 +64,25 @@ int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail)
 
 /* What the daemon had of the CPUs: the next report has it, and its verdicts look at it. */
 void analysis_take_cpu(struct analysis *analysis, const struct report_cpu *cpu);
+
+/* Writes all that was gathered to a profile: merged into another analysis, it gives the report that
+ * the events would have given (docs/profile.md). After analysis_report() or analysis_snapshot(),
+ * with what these were given and the report that they made. */
+int analysis_save(struct analysis *analysis, const struct read_counts *counts, const char *damage,
+                  const struct report *report, const char *file);
+
+struct profile_reader;
+
+/* Adds what a profile has. *counts: what its reader had seen, for read_counts_add(). `damage`: gets
+ * the profile's message, unless it has one. -EBADMSG with the message for a profile that is damaged
+ * or of a newer optrail; the analysis is then good for nothing more. */
+int analysis_load(struct analysis *analysis, struct profile_reader *reader,
+                  struct read_counts *counts, char *damage, size_t damage_size);
+
+struct windows;
+
+/* The ops by windows of time (windows.h); NULL unless options.windows was set. Weak. */
+const struct windows *analysis_windows(const struct analysis *analysis);
 
 /* The paths in use. Weak. */
 const struct path_set *analysis_paths(const struct analysis *analysis);

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fold.h"
+#include "profile_rows.h"
 
 /* Ops by client. Beyond this many clients the rest is summed up under one row, client 0. */
 #define MAX_CLIENTS 4096
@@ -89,9 +90,44 @@ static int fill(void *state, struct report *report)
     return rc;
 }
 
+static void save_row(const struct report_client *row, struct profile_writer *writer)
+{
+    profile_put_row(writer, "client");
+    profile_put_number(writer, row->client >> 32);
+    profile_put_number(writer, row->client & UINT32_MAX);
+    profile_put_number(writer, row->ops);
+    profile_put_number(writer, row->bytes);
+}
+
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct clients_fold *fold = state;
+    (void)paths;
+    for (size_t i = 0; i < MAX_CLIENTS; i++)
+        if (fold->clients[i].client)
+            save_row(&fold->clients[i], writer);
+    if (fold->others.ops > 0)
+        save_row(&fold->others, writer);
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    (void)paths;
+    while (profile_take_row(reader, "client")) {
+        uint64_t client = profile_number(reader, UINT32_MAX) << 32;
+        client |= profile_number(reader, UINT32_MAX);
+        struct report_client *row = row_of(state, client);
+        row->ops += profile_number(reader, PROFILE_MAX_NUMBER);
+        row->bytes += profile_number(reader, PROFILE_MAX_NUMBER);
+    }
+    return profile_reader_result(reader);
+}
+
 const struct fold_class fold_clients = {.name = "clients",
                                         .create = create,
                                         .trail = add_trail,
                                         .fill = fill,
                                         .sums = add_sums,
+                                        .save = save,
+                                        .load = load,
                                         .free = free};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Locks, queues and what threads do: gathers it from the events, beside the trails. */
 #include "contention.h"
+#include "contention_saved.h"
 
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ static void fill_load(const struct contention *contention, struct report *report
         return;
     report->load.rate = (double)report->counts.ops / seconds;
     report->load.in_flight = total / 1e9 / seconds;
-    report->load.peak = (double)flows_level(&contention->flows, 0.95);
+    report->load.peak = flow_levels_quantile(&contention->flows.levels, 0.95);
 }
 
 static int fill_losses(const struct contention *contention, struct report *report)
@@ -154,4 +155,6 @@ const struct fold_class fold_contention = {.name = "contention",
                                            .event = add_event,
                                            .trail = add_trail,
                                            .fill = fill,
+                                           .save = contention_save,
+                                           .load = contention_load,
                                            .free = destroy};

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fold.h"
+#include "profile_rows.h"
 #include "sweep.h"
 
 /*
@@ -44,17 +45,28 @@ static int create(const struct fold_options *options, void **state)
     return 0;
 }
 
+/* Whether `a` comes before `b`: by latency, and of equal ones in an order that does not depend on
+ * which one was seen first. */
+static bool slower(const struct exemplar *a, const struct exemplar *b)
+{
+    if (a->latency_ns != b->latency_ns)
+        return a->latency_ns > b->latency_ns;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns;
+    return a->client != b->client ? a->client < b->client : a->tid < b->tid;
+}
+
 static bool belongs(const struct slowest *slowest, uint64_t latency_ns)
 {
-    return slowest->count < KEPT || latency_ns > slowest->rows[KEPT - 1].latency_ns;
+    return slowest->count < KEPT || latency_ns >= slowest->rows[KEPT - 1].latency_ns;
 }
 
 static void insert(struct slowest *slowest, const struct exemplar *exemplar)
 {
-    if (!belongs(slowest, exemplar->latency_ns))
+    if (slowest->count == KEPT && !slower(exemplar, &slowest->rows[KEPT - 1]))
         return;
     size_t at = slowest->count < KEPT ? slowest->count++ : KEPT - 1;
-    for (; at > 0 && slowest->rows[at - 1].latency_ns < exemplar->latency_ns; at--)
+    for (; at > 0 && slower(exemplar, &slowest->rows[at - 1]); at--)
         slowest->rows[at] = slowest->rows[at - 1];
     slowest->rows[at] = *exemplar;
 }
@@ -140,10 +152,82 @@ static int interval(void *state, struct report *report)
     return rc;
 }
 
+static void put_64(struct profile_writer *writer, uint64_t value)
+{
+    profile_put_number(writer, value >> 32);
+    profile_put_number(writer, value & UINT32_MAX);
+}
+
+static uint64_t take_64(struct profile_reader *reader)
+{
+    uint64_t high = profile_number(reader, UINT32_MAX);
+    return high << 32 | profile_number(reader, UINT32_MAX);
+}
+
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct exemplars_fold *fold = state;
+    for (size_t i = 0; i < fold->whole.count; i++) {
+        const struct exemplar *row = &fold->whole.rows[i];
+        profile_put_row(writer, "slowest");
+        profile_put_word(writer, row->type);
+        profile_put_number(writer, saved_path_number(paths, row->path));
+        put_64(writer, row->client);
+        put_64(writer, row->tid);
+        profile_put_number(writer, row->start_ns);
+        profile_put_number(writer, row->latency_ns);
+        profile_put_number(writer, row->unattributed_ns);
+        profile_put_number(writer, (uint64_t)__builtin_popcountll(row->passed));
+        for (uint64_t rest = row->passed; rest; rest &= rest - 1) {
+            int stage = __builtin_ctzll(rest);
+            profile_put_number(writer, (uint64_t)stage);
+            profile_put_number(writer, row->stage_ns[stage]);
+        }
+    }
+}
+
+/* The path's own name for its type; NULL: it has no such type. Weak. */
+static const char *type_of(const struct path *path, const char *name)
+{
+    for (size_t i = 0; path && i < path->type_count; i++)
+        if (strcmp(path->types[i].name, name) == 0)
+            return path->types[i].name;
+    return path ? NULL : "other";
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    struct exemplars_fold *fold = state;
+    while (profile_take_row(reader, "slowest")) {
+        const char *type = profile_word(reader);
+        struct exemplar row = {.path = saved_path_load(paths, reader)};
+        row.type = type_of(row.path, type);
+        row.client = take_64(reader);
+        row.tid = take_64(reader);
+        row.start_ns = profile_number(reader, PROFILE_MAX_NUMBER);
+        row.latency_ns = profile_number(reader, PROFILE_MAX_NUMBER);
+        row.unattributed_ns = profile_number(reader, PROFILE_MAX_NUMBER);
+        size_t stages = row.path ? row.path->stage_count : 0;
+        uint64_t passed = profile_number(reader, stages);
+        for (uint64_t i = 0; i < passed; i++) {
+            uint64_t stage = profile_number(reader, stages - 1);
+            row.passed |= 1ull << stage;
+            row.stage_ns[stage] = profile_number(reader, PROFILE_MAX_NUMBER);
+        }
+        if (profile_reader_result(reader) == 0 && !row.type)
+            return profile_wrong(reader, "a type of ops that its path does not have");
+        if (profile_reader_result(reader) == 0)
+            insert(&fold->whole, &row);
+    }
+    return profile_reader_result(reader);
+}
+
 const struct fold_class fold_exemplars = {.name = "exemplars",
                                           .create = create,
                                           .trail = add_trail,
                                           .exemplar = add_trail,
                                           .fill = fill,
                                           .interval = interval,
+                                          .save = save,
+                                          .load = load,
                                           .free = free};

@@ -7,20 +7,18 @@
 #include "err.h"
 
 #define FIRST_ROOM 16
-#define TAKEN      65536u /* a power of two: a direct-mapped memory, old entries are overwritten */
+#define TAKEN      512u /* a power of two: a direct-mapped memory, old entries are overwritten */
 
-/* A thread took something at time_ns, and had been free since free_ns. */
+/* The thread took something at time_ns, and had been free since free_ns. */
 struct flow_taken {
     uint64_t time_ns, free_ns;
-    uint32_t pid, tid;
 };
 
 int flows_init(struct flows *flows, const struct path_set *paths)
 {
     *flows = (struct flows){0};
     flows->threads = calloc(FLOW_THREADS, sizeof(*flows->threads));
-    flows->taken = calloc(TAKEN, sizeof(*flows->taken));
-    if (!flows->threads || !flows->taken) {
+    if (!flows->threads) {
         flows_free(flows);
         return err_no_memory();
     }
@@ -43,12 +41,14 @@ int flows_init(struct flows *flows, const struct path_set *paths)
 
 void flows_free(struct flows *flows)
 {
-    for (size_t i = 0; flows->threads && i < FLOW_THREADS; i++)
+    for (size_t i = 0; flows->threads && i < FLOW_THREADS; i++) {
         free(flows->threads[i].steps);
+        free(flows->threads[i].taken);
+    }
     for (size_t i = 0; i < LOCK_GROUPS; i++)
         free(flows->under[i].rows);
+    flow_levels_free(&flows->levels);
     free(flows->threads);
-    free(flows->taken);
     *flows = (struct flows){0};
 }
 
@@ -163,20 +163,13 @@ static int take_step(struct flows *flows, struct flow_thread *thread, uint16_t p
     return rc < 0 ? rc : add_step(flows, thread, step);
 }
 
-/* How many ops are under way. An end without a beginning is of an op that began before the trace.
- */
-static void count_level(struct flows *flows, enum event_role role, uint64_t now_ns)
+/* Remembers since when the thread was free. */
+static int remember_taken(struct flow_thread *thread, uint64_t now_ns)
 {
-    if (role != ROLE_START && role != ROLE_FINISH)
-        return;
-    uint64_t level = flows->level < FLOW_LEVELS ? flows->level : FLOW_LEVELS - 1;
-    if (flows->level_ns && now_ns > flows->level_ns)
-        flows->levels[level] += now_ns - flows->level_ns;
-    flows->level_ns = now_ns;
-    if (role == ROLE_START)
-        flows->level++;
-    else
-        flows->level -= flows->level > 0;
+    if (!thread->taken && !(thread->taken = calloc(TAKEN, sizeof(*thread->taken))))
+        return err_no_memory();
+    thread->taken[hash(now_ns) % TAKEN] = (struct flow_taken){now_ns, thread->free_ns};
+    return 0;
 }
 
 int flows_event(struct flows *flows, const struct optrail_event *event)
@@ -192,16 +185,16 @@ int flows_event(struct flows *flows, const struct optrail_event *event)
     if (flows->begin_ns == 0)
         flows->begin_ns = event->time_ns;
     flows->end_ns = event->time_ns;
-    count_level(flows, role, event->time_ns);
+    if (role == ROLE_START || role == ROLE_FINISH)
+        flow_levels_event(&flows->levels, event->pid, role == ROLE_START, event->time_ns);
     int rc = 0;
     if (thread->last != LOCK_NOWHERE) {
         rc = take_step(flows, thread, point, event->time_ns);
         /* of several that it takes at once the first one tells since when it was free */
         if (thread->last != point)
             thread->free_ns = thread->last_ns;
-        if (flows->ends_queue[point])
-            flows->taken[hash(event->time_ns ^ (uint64_t)event->tid << 40) % TAKEN] =
-                (struct flow_taken){event->time_ns, thread->free_ns, event->pid, event->tid};
+        if (rc == 0 && flows->ends_queue[point])
+            rc = remember_taken(thread, event->time_ns);
     }
     thread->last = point;
     thread->last_ns = event->time_ns;
@@ -212,12 +205,13 @@ static void add_queued(struct flows *flows, struct flow_queue *queue, const stru
                        const struct trail_mark *in, const struct trail_mark *out)
 {
     uint64_t wait = out->time_ns - in->time_ns;
+    const struct flow_thread *thread = find_thread(flows, trail->pid, out->tid, false);
     const struct flow_taken *taken =
-        &flows->taken[hash(out->time_ns ^ (uint64_t)out->tid << 40) % TAKEN];
+        thread && thread->taken ? &thread->taken[hash(out->time_ns) % TAKEN] : NULL;
     queue->ops++;
     queue->wait_ns += wait;
     queue->own += in->tid == out->tid;
-    if (taken->time_ns != out->time_ns || taken->tid != out->tid || taken->pid != trail->pid) {
+    if (!taken || taken->time_ns != out->time_ns) {
         queue->unknown++;
         return;
     }
@@ -334,15 +328,8 @@ void flows_steps(const struct flows *flows,
                 each(context, &flows->threads[i], &flows->threads[i].steps[j]);
 }
 
-uint64_t flows_level(const struct flows *flows, double quantile)
+int flows_add_step(struct flows *flows, uint32_t pid, uint32_t tid, const struct flow_step *step)
 {
-    uint64_t total = 0, sum = 0;
-    for (size_t i = 0; i < FLOW_LEVELS; i++)
-        total += flows->levels[i];
-    for (size_t i = 0; i < FLOW_LEVELS; i++) {
-        sum += flows->levels[i];
-        if (total && (double)sum >= quantile * (double)total)
-            return i;
-    }
-    return 0;
+    struct flow_thread *thread = find_thread(flows, pid, tid, true);
+    return thread ? add_step(flows, thread, *step) : 0;
 }

@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_FLOWS_H
 #define OPTRAIL_FLOWS_H
 
+#include "flow_levels.h"
 #include "lock_table.h"
 #include "path.h"
 #include "trail.h"
@@ -19,7 +20,6 @@
  */
 #define FLOW_THREADS 8192
 #define FLOW_STEPS   256 /* pairs of a thread */
-#define FLOW_LEVELS  1024
 #define FLOW_HELD    8
 
 struct flow_step {
@@ -46,6 +46,7 @@ struct flow_thread {
         uint64_t acquired_ns; /* what was waited for before is not under it */
         uint64_t waited_ns;   /* of the time since since_ns: waiting for other locks */
     } held[FLOW_HELD];
+    struct flow_taken *taken; /* owned, may be NULL: when it was free before it took something */
     size_t step_count, step_room; /* room: a power of two */
     struct flow_step *steps;      /* owned; open addressing */
 };
@@ -68,11 +69,8 @@ struct flows {
     uint64_t begin_ns, end_ns; /* first and last point of an op */
     size_t queue_count;
     struct flow_queue queues[FLOW_QUEUES];
-    struct flow_taken *taken; /* owned: when the threads were free before they took something */
     bool ends_queue[POINT_COUNT];
-    /* how many ops were under way, and for how long so many */
-    uint64_t level, level_ns;
-    uint64_t levels[FLOW_LEVELS];
+    struct flow_levels levels;             /* how many ops were under way */
     struct lock_places under[LOCK_GROUPS]; /* what happened under each lock */
 };
 
@@ -94,7 +92,15 @@ void flows_steps(const struct flows *flows,
                               const struct flow_step *step),
                  void *context);
 
-/* The number of ops under way that was not exceeded for this part of the time. */
-uint64_t flows_level(const struct flows *flows, double quantile);
+struct profile_writer;
+struct profile_reader;
+
+/* Puts everything into a profile, or adds what a profile has. `numbers`: the lock groups here that
+ * the profile's numbers stand for, LOCK_GROUPS of them, LOCK_NO_GROUP where there is none. */
+void flows_save(const struct flows *flows, struct profile_writer *writer);
+int flows_load(struct flows *flows, struct profile_reader *reader, const uint16_t *numbers);
+
+/* Of flows_load: adds to a pair of a thread, or of what is done under a lock. */
+int flows_add_step(struct flows *flows, uint32_t pid, uint32_t tid, const struct flow_step *step);
 
 #endif

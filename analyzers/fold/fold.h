@@ -14,7 +14,22 @@
 struct fold_options {
     const struct path_set *paths; /* weak: lives longer than the fold */
     struct trail_builder *trails; /* the same; NULL: none */
+    bool windows;                 /* sums by windows of time are wanted too (windows.h) */
 };
+
+struct profile_writer;
+struct profile_reader;
+
+/* The paths that a profile has, by its numbers for them; 0: no path. All weak. */
+struct saved_paths {
+    size_t count;
+    const struct path **rows; /* number 1 is rows[0] */
+};
+
+/* The number of the path, which is NULL or one of them. */
+size_t saved_path_number(const struct saved_paths *paths, const struct path *path);
+/* The path of the number that stands in the profile; a number too large fails in the reader. */
+const struct path *saved_path_load(const struct saved_paths *paths, struct profile_reader *reader);
 
 struct fold_class {
     const char *name;
@@ -33,6 +48,10 @@ struct fold_class {
     int (*sums)(void *state, const struct fold_sums *sums, bool first);
     /* An op that the kernel handed up whole; its time is already in the sums. */
     int (*exemplar)(void *state, const struct trail *trail);
+    /* Puts all that `fill` needs into a profile, or adds what a profile has, so that it then fills
+     * what it would have filled had it seen both. Both NULL: it gathers nothing of its own. */
+    void (*save)(void *state, const struct saved_paths *paths, struct profile_writer *writer);
+    int (*load)(void *state, const struct saved_paths *paths, struct profile_reader *reader);
     void (*free)(void *state);
 };
 
@@ -44,6 +63,7 @@ extern const struct fold_class fold_clients;    /* ops by client */
 extern const struct fold_class fold_exemplars;  /* the slowest ops, one by one */
 extern const struct fold_class fold_peers;      /* the peers that got copies of ops */
 extern const struct fold_class fold_contention; /* locks, queues, what threads do */
+extern const struct fold_class fold_windows;    /* ops by windows of time; nothing in the report */
 extern const struct fold_class fold_verdict;    /* reads the report's rows and says what they mean:
                                                    the last one in the list */
 

@@ -27,6 +27,14 @@ struct gathered {
     struct lock_instance hottest[SHOWN_INSTANCES]; /* by busy time */
 };
 
+/* In an order that does not depend on where they stand in the table. */
+static bool hotter(const struct lock_instance *a, const struct lock_instance *b)
+{
+    if (a->busy_ns != b->busy_ns)
+        return a->busy_ns > b->busy_ns;
+    return a->pid != b->pid ? a->pid < b->pid : a->id < b->id;
+}
+
 static void gather(void *context, const struct lock_instance *instance)
 {
     struct gathered *gathered = context;
@@ -35,7 +43,7 @@ static void gather(void *context, const struct lock_instance *instance)
     size_t shown = gathered->count < SHOWN_INSTANCES ? gathered->count : SHOWN_INSTANCES;
     gathered->count++;
     size_t at = shown;
-    while (at > 0 && gathered->hottest[at - 1].busy_ns < instance->busy_ns)
+    while (at > 0 && hotter(instance, &gathered->hottest[at - 1]))
         at--;
     if (at == SHOWN_INSTANCES)
         return;
@@ -57,7 +65,7 @@ static void instance_name(const struct lock_instance *instance, char *name, size
 static int empty_slices(const struct contention *contention, struct contention_window window)
 {
     uint64_t slice = lock_table_slice_ns(contention->locks);
-    uint64_t begin = lock_table_begin_ns(contention->locks), end = begin + LOCK_SLICES * slice;
+    uint64_t begin = lock_table_slices_ns(contention->locks), end = begin + LOCK_SLICES * slice;
     uint64_t count = begin > window.begin_ns ? (begin - window.begin_ns) / slice : 0;
     count += window.end_ns > end ? (window.end_ns - end) / slice : 0;
     return count < 1000000 ? (int)count : 1000000;
@@ -69,11 +77,11 @@ static void fill_busy(const struct contention *contention, const struct lock_ins
                       double seconds, struct report_lock *row)
 {
     double slice = (double)lock_table_slice_ns(contention->locks), sum = 0, squares = 0;
-    uint64_t begin = lock_table_begin_ns(contention->locks);
+    uint64_t begin = lock_table_slices_ns(contention->locks);
     struct contention_window window = contention_window(contention);
     int count = 0;
     for (int i = 0; i < LOCK_SLICES; i++) {
-        double from = (double)begin + i * slice;
+        double from = (double)begin + (double)i * slice;
         if (from < (double)window.begin_ns || from + slice > (double)window.end_ns)
             continue;
         double part = (double)instance->slices[i] / slice;
@@ -141,19 +149,26 @@ static int by_blocked(const void *a, const void *b)
         return left->blocked_ns < right->blocked_ns ? 1 : -1;
     if (left->wait_ns != right->wait_ns)
         return left->wait_ns < right->wait_ns ? 1 : -1;
+    if (left->pid != right->pid)
+        return left->pid < right->pid ? -1 : 1;
     return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
 static int fill_threads(const struct lock_group *group, struct report_lock *row)
 {
-    struct lock_thread threads[LOCK_THREADS];
     double sum = 0, squares = 0, count = 0;
+    size_t known = 0;
     int rc = 0;
     if (group->thread_count == 0)
         return 0;
-    memcpy(threads, group->threads, group->thread_count * sizeof(*threads));
-    qsort(threads, group->thread_count, sizeof(*threads), by_blocked);
-    for (size_t i = 0; rc == 0 && i < group->thread_count; i++) {
+    struct lock_thread *threads = calloc(group->thread_count, sizeof(*threads));
+    if (!threads)
+        return err_no_memory();
+    for (size_t i = 0; i < group->thread_room; i++)
+        if (group->threads[i].pid | group->threads[i].tid)
+            threads[known++] = group->threads[i];
+    qsort(threads, known, sizeof(*threads), by_blocked);
+    for (size_t i = 0; rc == 0 && i < known; i++) {
         const struct lock_thread *thread = &threads[i];
         if (thread->waits > 0) {
             double mean = (double)thread->wait_ns / (double)thread->waits;
@@ -168,6 +183,7 @@ static int fill_threads(const struct lock_group *group, struct report_lock *row)
                                                   thread->blocked, thread->blocked_ns});
     }
     row->fairness = squares > 0 ? sum * sum / (count * squares) : 1;
+    free(threads);
     return rc;
 }
 

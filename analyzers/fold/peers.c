@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
 #include "fold.h"
 #include "histogram.h"
+#include "profile_rows.h"
 #include "sweep.h"
 
 /*
@@ -14,7 +16,8 @@
  */
 
 /* Beyond this many peers the rest is summed up under one row, peer 0 of process 0. */
-#define MAX_PEERS 256
+#define MAX_PEERS 2048
+#define SLOTS     4096 /* a power of two */
 
 struct peer_sums {
     uint32_t pid;
@@ -30,6 +33,7 @@ struct peers_fold {
     uint64_t forks[TRAIL_POINT_WORDS]; /* the points where they ask peers */
     size_t count;
     struct peer_sums *rows[MAX_PEERS]; /* owned */
+    uint16_t slots[SLOTS];             /* open addressing: the row's number, from 1 */
 };
 
 static void destroy(void *state)
@@ -62,11 +66,23 @@ static int create(const struct fold_options *options, void **state)
     return 0;
 }
 
+/* Where the peer's row stands, or is to stand. */
+static uint16_t *slot_of(struct peers_fold *fold, uint32_t pid, uint16_t number)
+{
+    uint64_t key = ((uint64_t)pid << 16 | number) * 0x9e3779b97f4a7c15ull;
+    for (size_t i = (size_t)(key >> 32);; i++) {
+        uint16_t *slot = &fold->slots[i % SLOTS];
+        if (*slot == 0 ||
+            (fold->rows[*slot - 1]->pid == pid && fold->rows[*slot - 1]->number == number))
+            return slot;
+    }
+}
+
 static struct peer_sums *row_of(struct peers_fold *fold, uint32_t pid, uint16_t number)
 {
-    for (size_t i = 0; i < fold->count; i++)
-        if (fold->rows[i]->pid == pid && fold->rows[i]->number == number)
-            return fold->rows[i];
+    uint16_t *slot = slot_of(fold, pid, number);
+    if (*slot)
+        return fold->rows[*slot - 1];
     if (fold->count == MAX_PEERS)
         return fold->rows[MAX_PEERS - 1];
     struct peer_sums *row = calloc(1, sizeof(*row));
@@ -75,11 +91,12 @@ static struct peer_sums *row_of(struct peers_fold *fold, uint32_t pid, uint16_t 
         return NULL;
     }
     histogram_init(&row->latency);
-    if (fold->count < MAX_PEERS - 1) {
-        row->pid = pid;
-        row->number = number;
-    }
+    if (fold->count == MAX_PEERS - 1)
+        slot = slot_of(fold, 0, 0);
+    row->pid = fold->count < MAX_PEERS - 1 ? pid : 0;
+    row->number = fold->count < MAX_PEERS - 1 ? number : 0;
     fold->rows[fold->count++] = row;
+    *slot = (uint16_t)fold->count;
     return row;
 }
 
@@ -175,6 +192,8 @@ static int add_sums(void *state, const struct fold_sums *sums, bool first)
     struct peers_fold *fold = state;
     for (; first && fold->count > 0; fold->count--)
         free(fold->rows[fold->count - 1]);
+    if (first)
+        memset(fold->slots, 0, sizeof(fold->slots));
     for (size_t i = 0; i < sums->peer_count; i++) {
         const struct fold_peer_row *peer = &sums->peers[i];
         const uint64_t *cells = sums->cells + sums->set->tables.settings.peer_cells +
@@ -232,9 +251,40 @@ static int fill(void *state, struct report *report)
     return rc;
 }
 
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct peers_fold *fold = state;
+    (void)paths;
+    for (size_t i = 0; i < fold->count; i++) {
+        profile_put_row(writer, "peer");
+        profile_put_number(writer, fold->rows[i]->pid);
+        profile_put_number(writer, fold->rows[i]->number);
+        profile_put_number(writer, fold->rows[i]->asked);
+        profile_put_number(writer, fold->rows[i]->last);
+        profile_put_histogram(writer, &fold->rows[i]->latency);
+    }
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    (void)paths;
+    while (profile_take_row(reader, "peer")) {
+        uint32_t pid = (uint32_t)profile_number(reader, UINT32_MAX);
+        struct peer_sums *row = row_of(state, pid, (uint16_t)profile_number(reader, UINT16_MAX));
+        if (!row)
+            return -ENOMEM;
+        row->asked += profile_number(reader, PROFILE_MAX_NUMBER);
+        row->last += profile_number(reader, PROFILE_MAX_NUMBER);
+        profile_add_histogram(reader, &row->latency);
+    }
+    return profile_reader_result(reader);
+}
+
 const struct fold_class fold_peers = {.name = "peers",
                                       .create = create,
                                       .trail = add_trail,
                                       .fill = fill,
                                       .sums = add_sums,
+                                      .save = save,
+                                      .load = load,
                                       .free = destroy};

@@ -179,6 +179,15 @@ static void add_activity(void *context, const struct flow_thread *thread,
                         lock_part(pool->contention, step->lock, name, sizeof(name)), step->ns);
 }
 
+/* In an order that does not depend on which threads were seen first. */
+static int by_time(const void *a, const void *b)
+{
+    const struct report_activity *left = a, *right = b;
+    if (left->ns != right->ns)
+        return left->ns < right->ns ? 1 : -1;
+    return strcmp(left->stage, right->stage);
+}
+
 int contention_fill_queues(const struct contention *contention, const struct stage_labels *labels,
                            struct report *report)
 {
@@ -198,6 +207,8 @@ int contention_fill_queues(const struct contention *contention, const struct sta
         flows_steps(&contention->flows, add_activity, &pool);
         rc = pool.result;
     }
+    if (report->activity_count > 0)
+        qsort(report->activities, report->activity_count, sizeof(*report->activities), by_time);
     for (size_t i = 0; i < report->activity_count; i++)
         report_sort_parts(report->activities[i].parts, report->activities[i].part_count);
     free(pool.servers);

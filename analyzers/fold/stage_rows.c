@@ -52,9 +52,9 @@ void stage_sums_free(struct stage_sums *sums)
     free(sums);
 }
 
-static uint64_t *bucket_row(struct stage_sums *sums, uint64_t latency_ns)
+uint64_t *stage_sums_row(struct stage_sums *sums, size_t bucket)
 {
-    uint64_t **row = &sums->buckets[histogram_bucket(latency_ns)];
+    uint64_t **row = &sums->buckets[bucket];
     if (!*row) {
         *row = calloc(sums->stage_count + 1, sizeof(**row));
         if (!*row)
@@ -66,7 +66,7 @@ static uint64_t *bucket_row(struct stage_sums *sums, uint64_t latency_ns)
 int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
 {
     uint64_t latency = trail->finish_ns - trail->start_ns;
-    uint64_t *row = bucket_row(sums, latency);
+    uint64_t *row = stage_sums_row(sums, histogram_bucket(latency));
     if (!row)
         return -ENOMEM;
     histogram_add(&sums->latency, latency);

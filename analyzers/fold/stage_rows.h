@@ -46,6 +46,17 @@ void stage_sums_clear(struct stage_sums *sums);
  * many stages. Count and sum of the histograms follow from their buckets and from the rows. */
 int stage_sums_add_cells(struct stage_sums *sums, const uint64_t *cells, uint32_t base);
 
+struct profile_writer;
+struct profile_reader;
+
+/* Puts the sums into a profile, as ops of this path of it; or adds those of a profile, behind its
+ * word for the type and its path. -EBADMSG with the message when they contradict each other. */
+void stage_sums_save(const struct stage_sums *sums, size_t path, struct profile_writer *writer);
+int stage_sums_load(struct stage_sums *sums, struct profile_reader *reader);
+
+/* The stages' sums of a latency bucket, made if they are new; NULL: no memory. */
+uint64_t *stage_sums_row(struct stage_sums *sums, size_t bucket);
+
 /* Adds the type's row to the report. */
 int stage_sums_fill(const struct stage_sums *sums, struct report *report);
 

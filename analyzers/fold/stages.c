@@ -5,6 +5,7 @@
 
 #include "err.h"
 #include "fold.h"
+#include "profile_rows.h"
 #include "stage_intervals.h"
 #include "stage_rows.h"
 
@@ -13,6 +14,8 @@
  * pass the same points over and over, so the answer is remembered by the set of points.
  */
 #define REMEMBERED 256
+/* So many types a profile may bring: more are no daemon's. */
+#define MOST_TYPES 256
 
 struct remembered {
     uint64_t seen[TRAIL_POINT_WORDS];
@@ -131,7 +134,10 @@ static int by_total(const void *a, const void *b)
     const struct stage_sums *const *right = b;
     uint64_t l = (*left)->latency.sum;
     uint64_t r = (*right)->latency.sum;
-    return l != r ? (l < r ? 1 : -1) : strcmp((*left)->type, (*right)->type);
+    if (l != r)
+        return l < r ? 1 : -1;
+    int types = strcmp((*left)->type, (*right)->type);
+    return types ? types : strcmp((*left)->path_name, (*right)->path_name);
 }
 
 static int fill(void *state, struct report *report)
@@ -155,10 +161,38 @@ static int interval(void *state, struct report *report)
     return stage_intervals_fill(fold->intervals, fold->sums, fold->count, report);
 }
 
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct stages_fold *fold = state;
+    for (size_t i = 0; i < fold->count; i++)
+        if (fold->sums[i]->latency.count > 0)
+            stage_sums_save(fold->sums[i], saved_path_number(paths, fold->sums[i]->plan.path),
+                            writer);
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    struct stages_fold *fold = state;
+    int rc = 0;
+    while (rc == 0 && profile_take_row(reader, "op")) {
+        const char *type = profile_word(reader);
+        const struct path *path = saved_path_load(paths, reader);
+        if ((rc = profile_reader_result(reader)) < 0)
+            break;
+        if (fold->count == MOST_TYPES)
+            return profile_wrong(reader, "more than %d types of ops", MOST_TYPES);
+        struct stage_sums *sums = sums_of(fold, type, path);
+        rc = sums ? stage_sums_load(sums, reader) : -ENOMEM;
+    }
+    return rc < 0 ? rc : profile_reader_result(reader);
+}
+
 const struct fold_class fold_stages = {.name = "stages",
                                        .create = create,
                                        .trail = add_trail,
                                        .fill = fill,
                                        .interval = interval,
                                        .sums = add_sums,
+                                       .save = save,
+                                       .load = load,
                                        .free = destroy};

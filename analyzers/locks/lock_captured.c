@@ -140,8 +140,9 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
     if (wait_kind_rows[wait.kind].class == WAIT_CLASS_IDLE || wait.end_ns < wait.begin_ns)
         return 0;
     if (table->begin_ns == 0)
-        table->begin_ns = wait.begin_ns;
-    table->end_ns = wait.end_ns;
+        lock_table_stretch(table, wait.begin_ns, wait.begin_ns, 0);
+    if (wait.end_ns > table->end_ns)
+        table->end_ns = wait.end_ns;
     int number = find_group(table, &wait, frames);
     if (number < 0)
         return number;

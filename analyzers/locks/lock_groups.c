@@ -51,6 +51,7 @@ void lock_groups_free(struct lock_groups *groups)
         struct lock_group *group = groups->rows[i];
         for (size_t j = 0; j < group->site_count; j++)
             free(group->sites[j].frames);
+        free(group->threads);
         free(group->waiters.rows);
         free(group->holders.rows);
         free(group->name);
@@ -79,17 +80,49 @@ int lock_places_add(struct lock_places *places, struct lock_place place)
     return 0;
 }
 
+/* The thread's row, or the free one where it belongs. */
+static struct lock_thread *thread_row(struct lock_thread *threads, size_t room, uint32_t pid,
+                                      uint32_t tid)
+{
+    uint64_t key = ((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15ull;
+    for (size_t i = (size_t)(key >> 32);; i++) {
+        struct lock_thread *thread = &threads[i & (room - 1)];
+        if ((thread->pid == pid && thread->tid == tid) || (thread->pid | thread->tid) == 0)
+            return thread;
+    }
+}
+
+static bool grow_threads(struct lock_group *group)
+{
+    size_t room = group->thread_room ? 2 * group->thread_room : 16;
+    struct lock_thread *threads = calloc(room, sizeof(*threads));
+    if (!threads)
+        return false;
+    for (size_t i = 0; i < group->thread_room; i++) {
+        const struct lock_thread *thread = &group->threads[i];
+        if (thread->pid | thread->tid)
+            *thread_row(threads, room, thread->pid, thread->tid) = *thread;
+    }
+    free(group->threads);
+    group->threads = threads;
+    group->thread_room = room;
+    return true;
+}
+
 struct lock_thread *lock_group_thread(struct lock_group *group, uint32_t pid, uint32_t tid)
 {
-    for (size_t i = 0; i < group->thread_count; i++)
-        if (group->threads[i].pid == pid && group->threads[i].tid == tid)
-            return &group->threads[i];
-    if (group->thread_count == LOCK_THREADS) {
+    struct lock_thread *thread =
+        group->thread_room ? thread_row(group->threads, group->thread_room, pid, tid) : NULL;
+    if (thread && (thread->pid | thread->tid))
+        return thread;
+    if (group->thread_count == LOCK_THREADS || (pid | tid) == 0 ||
+        (2 * group->thread_count >= group->thread_room && !grow_threads(group))) {
         group->other_threads++;
         return NULL;
     }
-    struct lock_thread *thread = &group->threads[group->thread_count++];
+    thread = thread_row(group->threads, group->thread_room, pid, tid);
     *thread = (struct lock_thread){.pid = pid, .tid = tid};
+    group->thread_count++;
     return thread;
 }
 

@@ -17,10 +17,10 @@
  * and was stopped there (`to` is LOCK_NOWHERE). Which stage that is, the reader's paths tell.
  */
 #define LOCK_NOWHERE  0xffffu
-#define LOCK_GROUPS   256 /* names; what comes beyond is summed up in the last one */
-#define LOCK_PLACES   96  /* of one kind in a group; what comes beyond is counted as elsewhere */
-#define LOCK_THREADS  64  /* of a group that are kept apart */
-#define LOCK_SITES    32  /* call sites of a group */
+#define LOCK_GROUPS   256  /* names; what comes beyond is summed up in the last one */
+#define LOCK_PLACES   96   /* of one kind in a group; what comes beyond is counted as elsewhere */
+#define LOCK_THREADS  8192 /* of a group that are kept apart */
+#define LOCK_SITES    128  /* call sites of a group */
 #define LOCK_NO_GROUP 0xffffu
 
 struct lock_place {
@@ -69,8 +69,8 @@ struct lock_group {
     struct lock_places waiters;
     struct lock_places holders;
     struct lock_meanwhile meanwhile;
-    size_t thread_count;
-    struct lock_thread threads[LOCK_THREADS];
+    size_t thread_count, thread_room; /* room: a power of two; at most half of it is used */
+    struct lock_thread *threads;      /* owned; open addressing; pid and tid 0: free */
     uint64_t other_threads;
     size_t site_count;
     struct lock_site sites[LOCK_SITES];
@@ -93,7 +93,7 @@ void lock_groups_free(struct lock_groups *groups);
 /* Adds to the place. -ENOMEM with the message. */
 int lock_places_add(struct lock_places *places, struct lock_place place);
 
-/* The thread's row; NULL when there are too many. */
+/* The thread's row; NULL when there are too many. Weak, until the next call. */
 struct lock_thread *lock_group_thread(struct lock_group *group, uint32_t pid, uint32_t tid);
 
 /* Adds a wait to its call site. -ENOMEM with the message. */

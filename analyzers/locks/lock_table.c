@@ -7,8 +7,6 @@
 
 #include "err.h"
 
-#define FIRST_SLICE_NS 25000000u
-
 _Static_assert(LOCK_NO_GROUP > LOCK_GROUPS, "no group has this number");
 
 int lock_table_new(const struct lock_view *view, const struct lock_listener *listener,
@@ -21,7 +19,7 @@ int lock_table_new(const struct lock_view *view, const struct lock_listener *lis
         made->view = *view;
     if (listener)
         made->listener = *listener;
-    made->slice_ns = FIRST_SLICE_NS;
+    made->slice_ns = LOCK_FIRST_SLICE_NS;
     *table = made;
     return 0;
 }
@@ -35,6 +33,7 @@ void lock_table_free(struct lock_table *table)
     free(table->instances);
     free(table->actors);
     free(table->names);
+    free(table->processes);
     free(table);
 }
 
@@ -161,18 +160,74 @@ bool lock_table_is_unnamed(const struct lock_table *table, uint32_t pid, uint64_
     }
 }
 
-/* Makes the slices twice as long until `time_ns` lies in one of them. */
-static void stretch(struct lock_table *table, uint64_t time_ns)
+/* Two slices become one. */
+static void double_slices(struct lock_table *table)
 {
-    while ((time_ns - table->begin_ns) / table->slice_ns >= LOCK_SLICES) {
-        table->slice_ns *= 2;
-        for (size_t i = 0; table->instances && i < LOCK_INSTANCES; i++) {
-            float *slices = table->instances[i].slices;
-            if (!table->instances[i].pid)
-                continue;
-            for (size_t j = 0; j < LOCK_SLICES / 2; j++)
-                slices[j] = slices[2 * j] + slices[2 * j + 1];
-            memset(slices + LOCK_SLICES / 2, 0, LOCK_SLICES / 2 * sizeof(*slices));
+    uint64_t odd = table->first_slice % 2;
+    for (size_t i = 0; table->instances && i < LOCK_INSTANCES; i++) {
+        uint64_t *slices = table->instances[i].slices, sums[LOCK_SLICES] = {0};
+        if (!table->instances[i].pid)
+            continue;
+        for (size_t j = 0; j < LOCK_SLICES; j++)
+            sums[(j + odd) / 2] += slices[j];
+        memcpy(slices, sums, sizeof(sums));
+    }
+    table->first_slice /= 2;
+    table->slice_ns *= 2;
+}
+
+/* The slices begin so many earlier. */
+static void move_slices(struct lock_table *table, uint64_t by)
+{
+    for (size_t i = 0; table->instances && i < LOCK_INSTANCES; i++) {
+        uint64_t *slices = table->instances[i].slices;
+        if (!table->instances[i].pid)
+            continue;
+        memmove(slices + by, slices, (LOCK_SLICES - by) * sizeof(*slices));
+        memset(slices, 0, by * sizeof(*slices));
+    }
+    table->first_slice -= by;
+}
+
+void lock_table_stretch(struct lock_table *table, uint64_t begin_ns, uint64_t end_ns,
+                        uint64_t slice_ns)
+{
+    if (table->begin_ns == 0 || begin_ns < table->begin_ns) {
+        bool first = table->begin_ns == 0;
+        table->begin_ns = begin_ns;
+        if (first)
+            table->first_slice = begin_ns / table->slice_ns;
+    }
+    if (end_ns > table->end_slices_ns)
+        table->end_slices_ns = end_ns;
+    while (table->slice_ns < slice_ns ||
+           table->end_slices_ns / table->slice_ns - table->begin_ns / table->slice_ns >=
+               LOCK_SLICES)
+        double_slices(table);
+    uint64_t first = table->begin_ns / table->slice_ns;
+    if (first < table->first_slice)
+        move_slices(table, table->first_slice - first);
+}
+
+/* When the process told something first; it is made if it is new. */
+static uint64_t process_begin(struct lock_table *table, uint32_t pid, uint64_t now_ns)
+{
+    if (table->process && table->process->pid == pid)
+        return table->process->begin_ns;
+    if (!table->processes &&
+        !(table->processes = calloc(LOCK_PROCESSES, sizeof(*table->processes))))
+        return table->begin_ns;
+    for (size_t i = hash(pid, 0);; i++) {
+        struct lock_process *process = &table->processes[i % LOCK_PROCESSES];
+        if (process->pid == 0) {
+            if (table->process_count >= LOCK_PROCESSES / 4 * 3)
+                return table->begin_ns;
+            table->process_count++;
+            *process = (struct lock_process){pid, now_ns};
+        }
+        if (process->pid == pid) {
+            table->process = process;
+            return process->begin_ns;
         }
     }
 }
@@ -180,17 +235,18 @@ static void stretch(struct lock_table *table, uint64_t time_ns)
 void lock_table_busy(struct lock_table *table, struct lock_instance *instance, uint64_t begin_ns,
                      uint64_t end_ns)
 {
-    if (begin_ns < table->begin_ns)
-        begin_ns = table->begin_ns;
+    uint64_t known_ns = process_begin(table, instance->pid, begin_ns);
+    if (begin_ns < known_ns)
+        begin_ns = known_ns;
     if (end_ns <= begin_ns)
         return;
-    stretch(table, end_ns);
+    lock_table_stretch(table, begin_ns, end_ns, 0);
     instance->busy_ns += end_ns - begin_ns;
     while (begin_ns < end_ns) {
-        uint64_t slice = (begin_ns - table->begin_ns) / table->slice_ns;
-        uint64_t border = table->begin_ns + (slice + 1) * table->slice_ns;
+        uint64_t slice = begin_ns / table->slice_ns;
+        uint64_t border = (slice + 1) * table->slice_ns;
         uint64_t until = border < end_ns ? border : end_ns;
-        instance->slices[slice] += (float)(until - begin_ns);
+        instance->slices[slice - table->first_slice] += until - begin_ns;
         begin_ns = until;
     }
 }
@@ -218,7 +274,8 @@ static int take_stack(struct lock_table *table, const struct optrail_event *even
 int lock_table_event(struct lock_table *table, const struct optrail_event *event)
 {
     if (table->begin_ns == 0)
-        table->begin_ns = event->time_ns;
+        lock_table_stretch(table, event->time_ns, event->time_ns, 0);
+    process_begin(table, event->pid, event->time_ns);
     switch (event->point) {
     case POINT_lock_named:
         return take_name(table, event);
@@ -256,6 +313,11 @@ struct lock_counts lock_table_counts(const struct lock_table *table)
 uint64_t lock_table_slice_ns(const struct lock_table *table)
 {
     return table->slice_ns;
+}
+
+uint64_t lock_table_slices_ns(const struct lock_table *table)
+{
+    return table->first_slice * table->slice_ns;
 }
 
 uint64_t lock_table_begin_ns(const struct lock_table *table)

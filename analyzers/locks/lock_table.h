@@ -33,7 +33,7 @@ struct lock_instance {
     uint64_t covered_ns;   /* captured waits: time up to here is in busy_ns */
     uint64_t busy_ns;      /* held by somebody, or (captured) waited for */
     uint64_t waits, wait_ns;
-    float slices[LOCK_SLICES]; /* busy, ns, of each slice of the time since begin_ns */
+    uint64_t slices[LOCK_SLICES]; /* busy, ns, of each slice of the time */
 };
 
 struct lock_counts {
@@ -80,6 +80,25 @@ int lock_table_new(const struct lock_view *view, const struct lock_listener *lis
                    struct lock_table **table);
 void lock_table_free(struct lock_table *table); /* NULL is fine */
 
+struct profile_writer;
+struct profile_reader;
+
+/* Puts all that is known of the locks into a profile, or adds what a profile has. docs/profile.md
+ * has the rows. The second one leaves in `numbers`, which has room for LOCK_GROUPS, the groups that
+ * the profile's group numbers stand for here, or LOCK_NO_GROUP, and returns 0, or a negative errno
+ * with the message. Waits that are kept back must have been flushed. */
+void lock_table_save(const struct lock_table *table, struct profile_writer *writer);
+int lock_table_load(struct lock_table *table, struct profile_reader *reader, uint16_t *numbers);
+
+/* Parts of it, which what is done under locks is saved by too: places, one a row of this keyword;
+ * a point, or LOCK_NOWHERE; a lock's number, put into ours. */
+void lock_places_save(const struct lock_places *places, const char *keyword,
+                      struct profile_writer *writer);
+int lock_places_load(struct lock_places *places, const char *keyword, const uint16_t *numbers,
+                     struct profile_reader *reader);
+uint16_t lock_point_load(struct profile_reader *reader);
+uint16_t lock_number_load(struct profile_reader *reader, const uint16_t *numbers);
+
 /* Takes an event; those that tell nothing of locks are passed over. */
 int lock_table_event(struct lock_table *table, const struct optrail_event *event);
 
@@ -106,8 +125,10 @@ struct lock_counts lock_table_counts(const struct lock_table *table);
 void lock_table_instances(const struct lock_table *table,
                           void (*each)(void *context, const struct lock_instance *instance),
                           void *context);
-/* Length of a slice, ns; when the first one began; when something was told of a lock last. */
+/* Length of a slice, ns; when the first one began, a multiple of the length; when something was
+ * told first, and when last. */
 uint64_t lock_table_slice_ns(const struct lock_table *table);
+uint64_t lock_table_slices_ns(const struct lock_table *table);
 uint64_t lock_table_begin_ns(const struct lock_table *table);
 uint64_t lock_table_end_ns(const struct lock_table *table);
 

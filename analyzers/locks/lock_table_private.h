@@ -7,10 +7,11 @@
 
 /* The parts of the table: what its two sources, told locks and captured waits, share. */
 
-#define LOCK_TABLE_THREADS 8192 /* a power of two */
-#define LOCK_TABLE_NAMES   32768
-#define LOCK_UNNAMED       "unnamed"
-#define LOCK_HELD          8 /* locks that a thread holds at once and are followed */
+#define LOCK_TABLE_THREADS  8192 /* a power of two */
+#define LOCK_TABLE_NAMES    32768
+#define LOCK_FIRST_SLICE_NS (1u << 24) /* 17 ms */
+#define LOCK_UNNAMED        "unnamed"
+#define LOCK_HELD           8 /* locks that a thread holds at once and are followed */
 
 /* What a thread is doing with locks. */
 struct lock_actor {
@@ -38,6 +39,13 @@ struct lock_named {
     bool guessed; /* by a wait's call stack, not told: a stack that a row knows knows better */
 };
 
+/* When a process told something first: what lies before is not known of any of its locks. */
+struct lock_process {
+    uint32_t pid; /* 0: the row is free */
+    uint64_t begin_ns;
+};
+#define LOCK_PROCESSES 4096 /* a power of two; of those beyond the table's begin counts */
+
 struct lock_table {
     struct lock_view view;
     struct lock_listener listener;
@@ -51,8 +59,18 @@ struct lock_table {
     size_t name_count;
     struct stack_table stacks;
     struct lock_counts counts;
-    uint64_t begin_ns, end_ns, slice_ns;
+    struct lock_process *processes; /* owned; open addressing */
+    struct lock_process *process;   /* weak: the one that told something last */
+    size_t process_count;
+    uint64_t begin_ns, end_ns;
+    uint64_t end_slices_ns;         /* the end of what the slices have */
+    uint64_t slice_ns, first_slice; /* slice i begins at (first_slice + i) * slice_ns */
 };
+
+/* Makes the slices longer until all from `begin_ns` to `end_ns` lies in one of them. They begin at
+ * multiples of their length, so that those of two tables fit together. */
+void lock_table_stretch(struct lock_table *table, uint64_t begin_ns, uint64_t end_ns,
+                        uint64_t slice_ns);
 
 /* The lock object, made if it is new; NULL when there is no room (counted). */
 struct lock_instance *lock_table_instance(struct lock_table *table, uint32_t pid, uint16_t group,

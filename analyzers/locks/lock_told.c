@@ -198,7 +198,8 @@ int lock_told_event(struct lock_table *table, const struct optrail_event *event)
     if (rc < 0 || !actor)
         return rc;
     table->counts.events++;
-    table->end_ns = event->time_ns;
+    if (event->time_ns > table->end_ns)
+        table->end_ns = event->time_ns;
     advance(instance, event->time_ns);
     switch (step) {
     case LOCK_REQUEST:

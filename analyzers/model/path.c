@@ -48,6 +48,7 @@ void path_free(struct path *path)
     free(path->daemon);
     free(path->store);
     free(path->file);
+    free(path->text);
     free(path);
 }
 

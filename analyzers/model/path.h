@@ -82,6 +82,8 @@ struct path {
     char *daemon;
     char *store;
     char *file; /* where it was read from */
+    char *text; /* the whole file; NULL: it could not be read a second time */
+    bool saved; /* a saved profile brought it: it names what that has, and no op is matched to it */
     size_t point_count;
     enum point *points; /* in the order of the op's life */
     size_t type_count;
@@ -98,6 +100,8 @@ struct path {
  * `points`), `within` that names no stage or runs in a circle, an inner stage that is not inside
  * its outer one, more than PATH_MAX_STAGES stages. The caller owns the path. */
 int path_read(const char *file, struct path **path);
+/* The same of the text of such a file; `name` is for messages. */
+int path_parse_text(const char *name, const char *text, struct path **path);
 void path_free(struct path *path); /* NULL is fine */
 
 /* Where the point stands in the op's life, from 0; -1: `points` does not have it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,20 +321,57 @@ static int parse(const struct yaml_file *file, const yaml_node_t *root, struct p
     return rc;
 }
 
-int path_read(const char *name, struct path **result)
+/* Takes the loaded file over. */
+static int parse_loaded(struct yaml_file *file, const yaml_node_t *root, struct path **result)
 {
-    struct yaml_file file;
-    const yaml_node_t *root;
-    int rc = yaml_file_load(&file, name, "docs/paths.md", &root);
-    if (rc < 0)
-        return rc;
-    struct parser parser = {.path = path_new(name)};
-    rc = parser.path ? parse(&file, root, &parser) : -ENOMEM;
-    yaml_file_close(&file);
+    struct parser parser = {.path = path_new(file->name)};
+    int rc = parser.path ? parse(file, root, &parser) : -ENOMEM;
+    yaml_file_close(file);
     if (rc < 0) {
         path_free(parser.path);
         return rc;
     }
     *result = parser.path;
     return 0;
+}
+
+/* The text of a file that was read just now: at most 1 MiB; NULL: it is there no more. */
+static char *text_of(const char *name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *in = fopen(name, "re");
+    ssize_t got = in ? getdelim(&text, &size, '\0', in) : -1;
+    if (in)
+        fclose(in);
+    if (got >= 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int path_read(const char *name, struct path **result)
+{
+    struct yaml_file file;
+    const yaml_node_t *root;
+    int rc = yaml_file_load(&file, name, "docs/paths.md", &root);
+    if (rc == 0)
+        rc = parse_loaded(&file, root, result);
+    if (rc == 0)
+        (*result)->text = text_of(name);
+    return rc;
+}
+
+int path_parse_text(const char *name, const char *text, struct path **result)
+{
+    struct yaml_file file;
+    const yaml_node_t *root;
+    int rc = yaml_text_load(&file, name, "docs/paths.md", text, &root);
+    if (rc == 0)
+        rc = parse_loaded(&file, root, result);
+    if (rc == 0 && !((*result)->text = strdup(text))) {
+        path_free(*result);
+        rc = err_no_memory();
+    }
+    return rc;
 }

@@ -114,7 +114,7 @@ bool path_set_match(const struct path_set *set, const struct path_op *op, struct
     int best = -1;
     for (size_t i = 0; i < set->count; i++) {
         const struct path *path = set->paths[i];
-        for (size_t j = 0; j < path->type_count; j++) {
+        for (size_t j = 0; j < path->type_count && !path->saved; j++) {
             const struct path_type *type = &path->types[j];
             int conditions = type->passes_count + !type->any_start_type + (type->bytes_in >= 0) +
                              (type->bytes_out >= 0);

@@ -84,6 +84,9 @@ struct read_counts {
     struct read_told told;
 };
 
+/* Adds what another reading saw, or a profile of it, as if both had been one. */
+void read_counts_add(struct read_counts *to, const struct read_counts *from);
+
 /* Reads the CTF traces below each of the `count` directories (as many traces as lie in them,
  * merged by time) and hands every event to the consumer.
  * Returns 0 and fills `counts`. Damage does not stop it: a stream that breaks off or is garbage is

@@ -2,6 +2,7 @@
 #include "trace_facts.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,14 +55,14 @@ static void add_note(struct read_told *told, const char *text)
 }
 
 /* "0,1" */
-static void add_id(struct read_told *told, const char *id)
+static void add_id(struct read_told *told, const char *id, size_t length)
 {
-    size_t used = strlen(told->id), length = strlen(id);
+    size_t used = strlen(told->id);
 
-    for (const char *at = told->id; (at = strstr(at, id)) != NULL; at++)
-        if ((at == told->id || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+    for (const char *at = told->id; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, id, length) == 0)
             return;
-    snprintf(told->id + used, sizeof(told->id) - used, "%s%s", used ? "," : "", id);
+    snprintf(told->id + used, sizeof(told->id) - used, "%s%.*s", used ? "," : "", (int)length, id);
 }
 
 void trace_facts_read(const bt_trace *trace, struct read_told *told)
@@ -82,7 +83,7 @@ void trace_facts_read(const bt_trace *trace, struct read_told *told)
     agree(told->store, sizeof(told->store), text_of(trace, "store"), first, "several");
     agree(told->detail, sizeof(told->detail), text_of(trace, "detail"), first, "several");
     if (*id)
-        add_id(told, id);
+        add_id(told, id, strlen(id));
     same = !first && strcmp(told->recording, text_of(trace, "recording")) == 0;
     snprintf(told->recording, sizeof(told->recording), "%s", text_of(trace, "recording"));
     told->unfinished += complete == NULL;
@@ -96,4 +97,56 @@ void trace_facts_read(const bt_trace *trace, struct read_told *told)
         if (strncmp(name, "note_", 5) == 0 && bt_value_get_type(value) == BT_VALUE_TYPE_STRING)
             add_note(told, bt_value_string_get(value));
     }
+}
+
+static void add_told(struct read_told *to, const struct read_told *from)
+{
+    bool first = !to->recorded;
+    bool same = !first && strcmp(to->recording, from->recording) == 0;
+
+    if (!from->recorded)
+        return;
+    to->recorded = true;
+    agree(to->daemon, sizeof(to->daemon), from->daemon, first, "several");
+    agree(to->version, sizeof(to->version), from->version, first, "several");
+    agree(to->store, sizeof(to->store), from->store, first, "several");
+    agree(to->detail, sizeof(to->detail), from->detail, first, "several");
+    for (const char *id = from->id; *id; id += strcspn(id, ","), id += *id == ',')
+        add_id(to, id, strcspn(id, ","));
+    snprintf(to->recording, sizeof(to->recording), "%s", from->recording);
+    to->unfinished += from->unfinished;
+    for (size_t i = 0; i < from->count_count; i++)
+        add_count(to, from->counts[i].name, from->counts[i].value, same);
+    for (size_t i = 0; i < from->note_count; i++)
+        add_note(to, from->notes[i]);
+}
+
+void read_counts_add(struct read_counts *to, const struct read_counts *from)
+{
+    to->foreign += from->foreign;
+    to->unknown += from->unknown;
+    to->malformed += from->malformed;
+    to->lost += from->lost;
+    to->lost_packets += from->lost_packets;
+    to->damaged += from->damaged;
+    if (from->late > 0 && (to->late == 0 || from->late_after_ns < to->late_after_ns))
+        to->late_after_ns = from->late_after_ns;
+    to->late += from->late;
+    if (from->events > 0) {
+        if (to->events == 0 || from->begin_ns < to->begin_ns)
+            to->begin_ns = from->begin_ns;
+        if (to->events == 0 || from->end_ns > to->end_ns)
+            to->end_ns = from->end_ns;
+        if (to->events == 0)
+            to->pid = from->pid;
+        to->several_pids = to->several_pids || from->several_pids || to->pid != from->pid;
+        if (to->several_pids)
+            to->pid = 0;
+    }
+    to->events += from->events;
+    if (!to->tracer || !*to->tracer)
+        to->tracer = from->tracer;
+    else if (*from->tracer && strcmp(to->tracer, from->tracer) != 0)
+        to->tracer = "mixed";
+    add_told(&to->told, &from->told);
 }

@@ -264,7 +264,7 @@ struct report {
     size_t queue_count;
     struct report_queue *queues; /* in the order of the paths */
     size_t activity_count;
-    struct report_activity *activities;
+    struct report_activity *activities; /* by time, most first */
     struct {
         double seconds;        /* from the first point of an op to the last; 0: not known */
         double in_flight;      /* ops under way, on average */

@@ -61,7 +61,7 @@ class CommandLine(unittest.TestCase):
         self.assert_wrong_use(run("report", "-z"), "no option -z")
 
     def test_what_is_missing_is_said(self):
-        self.assert_wrong_use(run("report"), "report needs TRACE...")
+        self.assert_wrong_use(run("report"), "report needs TRACE|PROFILE...")
         self.assert_wrong_use(run("report", "t", "--format"), "--format needs a value")
         self.assert_wrong_use(run("points", "x"), "takes no arguments")
 
