@@ -23,8 +23,9 @@
     X(joined)                                                                                      \
     X(notes)                                                                                       \
     X(unmatched)                                                                                   \
-    X(of_which_before_start) X(of_which_after_finish) X(at_pauses) X(begun_before) X(traced_ns)    \
-        X(stamps_refused) X(backwards)
+    X(of_which_before_start)                                                                       \
+    X(of_which_after_finish)                                                                       \
+    X(at_pauses) X(begun_before) X(traced_ns) X(stamps_refused) X(backwards)
 
 static void save_run(const struct read_counts *counts, struct profile_writer *writer)
 {
