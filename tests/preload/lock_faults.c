@@ -291,14 +291,14 @@ static void signals(void)
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     CHECK(pthread_create(&holder, NULL, contend_otherwise, NULL) == 0);
     start(threads, contend_interrupted);
-    for (int i = 0; i < 3000; i++) {
+    // a signal that comes while one is pending is lost: on a busy machine that is most of them
+    for (int i = 0; i < 3000 || atomic_load(&handled) <= 100; i++) {
         CHECK(pthread_kill(threads[i % THREADS], SIGUSR1) == 0);
         usleep(50);
     }
     atomic_store(&stop, true);
     join(threads);
     CHECK(pthread_join(holder, NULL) == 0);
-    CHECK(atomic_load(&handled) > 100);
 }
 
 /* --- a thread that is cancelled in a wait --- */
