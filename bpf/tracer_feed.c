@@ -50,9 +50,9 @@ static int take_record(void *context, void *data, size_t size)
     if (size != sizeof(event))
         return 0; /* cannot be: the program writes nothing else */
     memcpy(&event, data, sizeof(event));
-    /* a probe of the daemon gives an address in the daemon: its text is not read */
+    /* a probe of the daemon gives an address in the daemon */
     if (event.point < POINT_COUNT && point_rows[event.point].role == ROLE_TEXT)
-        event.arg0 = 0;
+        event.arg0 = (uintptr_t)tracer_text_find(&tracer->texts, tracer->target.pid, event.arg0);
     tracer->newest_ns = event.time_ns;
     if (tracer->cut_ns && event.time_ns > tracer->cut_ns)
         return 0;
@@ -199,4 +199,5 @@ void tracer_feed_close(struct tracer *tracer)
 {
     ring_buffer__free(tracer->ring);
     event_order_free(&tracer->order);
+    tracer_texts_free(&tracer->texts);
 }

@@ -9,6 +9,7 @@
 #include "uprobe.h"
 #include "uprobe_link.h"
 #include "usdt.h"
+#include "tracer_text.h"
 
 struct uprobe_bpf; /* the skeleton */
 struct ring_buffer;
@@ -42,9 +43,10 @@ struct tracer {
     struct event_feed feed;
     struct ring_buffer *ring;
     struct event_order order;
-    uint64_t deadline_ns; /* 0: none */
-    uint64_t attached_ns; /* when the probes were in first */
-    uint64_t cut_ns;      /* events after it are dropped: detaching takes a while, point by point */
+    struct tracer_texts texts; /* of the events' */
+    uint64_t deadline_ns;      /* 0: none */
+    uint64_t attached_ns;      /* when the probes were in first */
+    uint64_t cut_ns; /* events after it are dropped: detaching takes a while, point by point */
     uint64_t starts_from_ns, starts_cut_ns; /* ops that begin outside of it are not told; 0: no
                                                such limit (tracer_resume, tracers_pause) */
     uint64_t told_ns;                       /* what happened until then has been released */

@@ -150,6 +150,8 @@ def main():
         place = pathlib.Path(directory)
         record(place)
         events = read(place / "trace")
+        names = {event.arg0 for event in events if event.point == "lock_named"}
+        assert {'"pg.lock"', '"journal.lock"', '"filestore.index"'} <= names, names
         end = check_waits(events)
         report = without_words([event for event in events if event.ns <= end], place)
     lock = report["locks"][0]

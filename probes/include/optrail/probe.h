@@ -70,7 +70,8 @@ enum optrail_wait_kind {
 
 /* Emits a point of the role TEXT: `text` ends with NUL, or is NULL: then it is empty. It need not
  * outlive the call. LTTng events hold its first OPTRAIL_TEXT_MAX bytes; a USDT tracer gets its
- * address as the second argument and has to read it for itself (optrail does not). */
+ * address as the second argument and has to read it for itself (optrail does, if it is a constant
+ * in read-only memory of a file's, and shorter than 256 bytes). */
 #define OPTRAIL_TEXT(point, key, text, number)                                                     \
     OPTRAIL(point, key, optrail_text_address(text), number)
 static inline uint64_t optrail_text_address(const char *text)
