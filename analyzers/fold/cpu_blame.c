@@ -40,12 +40,45 @@ static double wanted(const struct report *report)
     return sum;
 }
 
-static bool has_activity(const struct report *report, const struct blame_cause *cause)
+static const struct report_activity *activity_of(const struct report *report,
+                                                 const struct blame_cause *cause)
 {
     for (size_t i = 0; cause->stage && i < report->activity_count; i++)
         if (strcmp(report->activities[i].stage, cause->stage->name) == 0)
-            return true;
-    return false;
+            return &report->activities[i];
+    return NULL;
+}
+
+/* Of what ran on the CPUs, the part that was the daemon itself. */
+static double own_part(const struct report_cpu *cpu)
+{
+    double ran = cpu->busy * cpu->seconds * 1e9 * (double)cpu->cpus;
+
+    return ran > 0 ? fmin(1, (double)cpu->run_ns / ran) : 0;
+}
+
+/* How long threads worked in the cause's stage, ns. */
+static double worked(const struct report *report, const struct blame_cause *cause)
+{
+    const struct report_activity *activity =
+        cause->class == BLAME_WORK ? activity_of(report, cause) : NULL;
+
+    return activity ? (double)(activity->ns - activity->locks_ns) : 0;
+}
+
+/* While a thread waited for a CPU others had it, among them the daemon's own threads, which did
+ * their work: that part is the work's. What is left of `share`, for other programs. */
+static double give_to_own_work(const struct report *report, struct blame *blame, double share)
+{
+    double all = 0, own = share * own_part(&report->cpu);
+
+    for (size_t i = 0; i < blame->count; i++)
+        all += worked(report, &blame->causes[i]);
+    if (all <= 0)
+        return share; /* what they did is not known */
+    for (size_t i = 0; i < blame->count; i++)
+        blame->causes[i].share += own * worked(report, &blame->causes[i]) / all;
+    return share - own;
 }
 
 /* Which part of what a cause has is waiting for a CPU, when threads that ops want wait for one in
@@ -58,12 +91,13 @@ static double part_of(const struct report *report, const struct blame_cause *cau
                          : 0;
 
     switch (cause->class) {
-    case BLAME_LOCK: /* of its owners it may be known */
+    case BLAME_LOCK: /* a thread sleeps there, and needs a CPU again, only because it is contended:
+                      * the lock's, but for what its owners are known to have waited */
     case BLAME_ALLOCATOR:
-        return seen ? (double)lock->runnable_ns / (double)seen : waiting;
+        return seen ? (double)lock->runnable_ns / (double)seen : 0;
     case BLAME_DEVICE:
     case BLAME_NETWORK: /* nobody's thread stands there, or one does */
-        return has_activity(report, cause) ? waiting : 0;
+        return activity_of(report, cause) ? waiting : 0;
     case BLAME_THROTTLE: /* it is too small, however fast the rest is */
         return 0;
     default:
@@ -91,8 +125,9 @@ void cpu_blame(const struct report *report, struct blame *blame)
     double scale = moved > most ? most / moved : 1;
     for (size_t i = 0; i < blame->count; i++)
         blame->causes[i].share *= 1 - scale * part_of(report, &blame->causes[i], waiting);
+    double share = give_to_own_work(report, blame, scale * moved);
     blame->causes[blame->count++] =
-        (struct blame_cause){.class = BLAME_CPU, .name = "", .share = scale * moved};
+        (struct blame_cause){.class = BLAME_CPU, .name = "", .share = share};
 }
 
 void cpu_blame_words(const struct report *report, char *text, size_t size)

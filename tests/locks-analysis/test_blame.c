@@ -224,6 +224,12 @@ static void waiting_for_a_cpu_is_a_cause(void **state)
     assert_true(fabs(blame.causes[0].share - 0.8 * 0.6) < 1e-9);
     assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.4) < 1e-9);
     assert_true(fabs(share_of("replica.wait") - 0.2) < 1e-9); /* no thread of ours stands there */
+    /* half of what ran on the CPUs was this daemon's own work */
+    report->cpu.busy = 0.4;
+    all_is_somebodys();
+    assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.7) < 1e-9);
+    assert_true(fabs(share_of("") - 0.8 * 0.3) < 1e-9);
+    report->cpu.busy = 0;
     /* threads that are late because they sleep are not late for want of a CPU */
     add_queue("opqueue.wait", 8, 0, "osd.prepare", NULL, 0)->idle_share = 1;
     report->queues[0].wait_total_ns = 5000000000;
@@ -233,6 +239,39 @@ static void waiting_for_a_cpu_is_a_cause(void **state)
     report->cpu.known = false;
     all_is_somebodys();
     assert_true(fabs(share_of("osd.prepare") - 0.8) < 1e-9);
+    report_free(report);
+}
+
+/* Threads sleep at a lock, and want a CPU again, because it is contended: where nothing is known of
+ * its owners, that time is the lock's. */
+static void waiting_for_a_cpu_at_a_lock(void **state)
+{
+    (void)state;
+    struct report_activity *activity;
+    struct report_lock *lock;
+    begin();
+    report->source.seconds = 1;
+    add_stage("osd.prepare", "work", 1);
+    assert_int_equal(report_add_activity(report, "osd.prepare", &activity), 0);
+    activity->ns = 1000000000;
+    activity->locks_ns = 700000000;
+    assert_int_equal(
+        report_add_part(&activity->parts, &activity->part_count, "lock:allocator", 700000000), 0);
+    assert_int_equal(report_add_lock(report, "allocator", &lock), 0);
+    assert_int_equal(report_set_string(&lock->kind, "allocator"), 0);
+    assert_int_equal(report_set_string(&lock->class, "lock"), 0);
+    lock->waits = 1000;
+    lock->wait_total_ns = 700000000;
+    report->cpu = (struct report_cpu){
+        .known = true, .seconds = 1, .cpus = 1, .run_ns = 100000000, .wait_ns = 900000000};
+    all_is_somebodys();
+    assert_int_equal(blame.causes[0].class, BLAME_ALLOCATOR);
+    assert_true(fabs(blame.causes[0].share - 0.7) < 1e-9);
+    assert_true(fabs(share_of("") - 0.3 * 0.9) < 1e-9);
+    /* its owners are known to have waited for a CPU themselves */
+    lock->runnable_ns = lock->running_ns = 1000;
+    all_is_somebodys();
+    assert_true(fabs(share_of("allocator") - 0.35) < 1e-9);
     report_free(report);
 }
 
@@ -246,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(predictions),
         cmocka_unit_test(waiting_for_a_cpu_is_a_cause),
+        cmocka_unit_test(waiting_for_a_cpu_at_a_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
