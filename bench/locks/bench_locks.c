@@ -127,10 +127,8 @@ static int measure_others(struct lock_capture *nobody, struct figures *figures)
 static int open_capture(pid_t pid, struct lock_capture **capture)
 {
     const struct lock_target target = {.pid = pid};
-    const struct lock_capture_options options = {.targets = &target,
-                                                 .target_count = 1,
-                                                 .no_stacks = getenv("NOST") != NULL,
-                                                 .rate = 1000000};
+    const struct lock_capture_options options = {
+        .targets = &target, .target_count = 1, .rate = 1000000};
     return lock_capture_open(&options, capture);
 }
 

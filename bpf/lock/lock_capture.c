@@ -218,7 +218,7 @@ void lock_capture_pause(struct lock_capture *capture)
 
 int lock_capture_resume(struct lock_capture *capture)
 {
-    return lock_probe_attach(&capture->probe, &capture->options);
+    return capture->probe.link_count ? 0 : lock_probe_attach(&capture->probe, &capture->options);
 }
 
 struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)

@@ -103,7 +103,8 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
 int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callback, void *context);
 
 /* Takes the programs out, and puts them in again: what happens between is not seen, and waits that
- * were under way are forgotten. -errno with the message when they cannot be put in. */
+ * were under way are forgotten. -errno with the message when they cannot be put in; nothing is done
+ * when they are in. */
 void lock_capture_pause(struct lock_capture *capture);
 int lock_capture_resume(struct lock_capture *capture);
 
