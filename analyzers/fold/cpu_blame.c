@@ -24,7 +24,8 @@ static double part_followed(const struct report *report)
 }
 
 /* How long threads were wanted by ops, ns: busy with them, asleep or not, but for waiting at locks;
- * and late to take one, which no more threads can be at once than there are. */
+ * and late to take one. Those of a queue that are late at once are so for one reason, be it that
+ * who has to wake them does not run: that counts as one. */
 static double wanted(const struct report *report)
 {
     double sum = 0;
@@ -35,18 +36,17 @@ static double wanted(const struct report *report)
         const struct report_queue *queue = &report->queues[i];
         double late = queue->idle_share * (double)queue->wait_total_ns;
         double free = (double)queue->servers * (1 - queue->busy) * report->load.seconds * 1e9;
-        sum += fmin(late, fmax(free, 0));
+        sum += fmin(late, fmin(fmax(free, 0), report->load.seconds * 1e9));
     }
     return sum;
 }
 
-static const struct report_activity *activity_of(const struct report *report,
-                                                 const struct blame_cause *cause)
+static bool has_activity(const struct report *report, const struct blame_cause *cause)
 {
     for (size_t i = 0; cause->stage && i < report->activity_count; i++)
         if (strcmp(report->activities[i].stage, cause->stage->name) == 0)
-            return &report->activities[i];
-    return NULL;
+            return true;
+    return false;
 }
 
 /* Of what ran on the CPUs, the part that was the daemon itself. */
@@ -57,27 +57,28 @@ static double own_part(const struct report_cpu *cpu)
     return ran > 0 ? fmin(1, (double)cpu->run_ns / ran) : 0;
 }
 
-/* How long threads worked in the cause's stage, ns. */
-static double worked(const struct report *report, const struct blame_cause *cause)
+/* Whether the daemon's own threads run on account of it. */
+static bool is_own_doing(const struct blame_cause *cause)
 {
-    const struct report_activity *activity =
-        cause->class == BLAME_WORK ? activity_of(report, cause) : NULL;
-
-    return activity ? (double)(activity->ns - activity->locks_ns) : 0;
+    return cause->class == BLAME_WORK || cause->class == BLAME_LOCK ||
+           cause->class == BLAME_ALLOCATOR;
 }
 
-/* While a thread waited for a CPU others had it, among them the daemon's own threads, which did
- * their work: that part is the work's. What is left of `share`, for other programs. */
-static double give_to_own_work(const struct report *report, struct blame *blame, double share)
+/* While a thread waited for a CPU others had it, among them the daemon's own threads: that part of
+ * the time goes to what these were at, which is what the ops wait for, as it was before (`shares`).
+ * Returns what is left of `share`, for other programs. */
+static double give_to_own_doing(const struct report *report, const double *shares, double share,
+                                struct blame *blame)
 {
     double all = 0, own = share * own_part(&report->cpu);
 
     for (size_t i = 0; i < blame->count; i++)
-        all += worked(report, &blame->causes[i]);
+        all += is_own_doing(&blame->causes[i]) ? shares[i] : 0;
     if (all <= 0)
-        return share; /* what they did is not known */
+        return share;
     for (size_t i = 0; i < blame->count; i++)
-        blame->causes[i].share += own * worked(report, &blame->causes[i]) / all;
+        if (is_own_doing(&blame->causes[i]))
+            blame->causes[i].share += own * shares[i] / all;
     return share - own;
 }
 
@@ -97,7 +98,7 @@ static double part_of(const struct report *report, const struct blame_cause *cau
         return seen ? (double)lock->runnable_ns / (double)seen : 0;
     case BLAME_DEVICE:
     case BLAME_NETWORK: /* nobody's thread stands there, or one does */
-        return activity_of(report, cause) ? waiting : 0;
+        return has_activity(report, cause) ? waiting : 0;
     case BLAME_THROTTLE: /* it is too small, however fast the rest is */
         return 0;
     default:
@@ -107,7 +108,7 @@ static double part_of(const struct report *report, const struct blame_cause *cau
 
 void cpu_blame(const struct report *report, struct blame *blame)
 {
-    double moved = 0, most = 1, time = 0;
+    double moved = 0, most = 1, time = 0, shares[BLAME_CAUSES];
 
     if (!report->cpu.known || report->cpu.seconds <= 0 || blame->count == BLAME_CAUSES)
         return;
@@ -123,9 +124,11 @@ void cpu_blame(const struct report *report, struct blame *blame)
     for (size_t i = 0; i < blame->count; i++)
         moved += blame->causes[i].share * part_of(report, &blame->causes[i], waiting);
     double scale = moved > most ? most / moved : 1;
-    for (size_t i = 0; i < blame->count; i++)
+    for (size_t i = 0; i < blame->count; i++) {
+        shares[i] = blame->causes[i].share;
         blame->causes[i].share *= 1 - scale * part_of(report, &blame->causes[i], waiting);
-    double share = give_to_own_work(report, blame, scale * moved);
+    }
+    double share = give_to_own_doing(report, shares, scale * moved, blame);
     blame->causes[blame->count++] =
         (struct blame_cause){.class = BLAME_CPU, .name = "", .share = share};
 }

@@ -6,7 +6,7 @@
 
 /* Moves what the causes have of the ops' time only because threads waited for a CPU to a cause of
  * its own, where report->cpu is known. The others keep the rest; and what was waited because the
- * daemon's own threads had the CPUs goes back to what these worked at. */
+ * daemon's own threads had the CPUs goes back to what these are at. */
 void cpu_blame(const struct report *report, struct blame *blame);
 
 /* What there is to say of it: waited a second, ran, how busy the CPUs were, an op. `size` of 256 is

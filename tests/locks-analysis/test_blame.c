@@ -234,7 +234,7 @@ static void waiting_for_a_cpu_is_a_cause(void **state)
     add_queue("opqueue.wait", 8, 0, "osd.prepare", NULL, 0)->idle_share = 1;
     report->queues[0].wait_total_ns = 5000000000;
     all_is_somebodys();
-    assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.9) < 1e-9);
+    assert_true(fabs(share_of("osd.prepare") - 0.8 * 0.7) < 1e-9);
     /* nothing is known of the CPUs */
     report->cpu.known = false;
     all_is_somebodys();
