@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +197,8 @@ static void add_cpus(const struct look *first, const struct look *last, struct r
         all += last->all[i] - first->all[i];
         busy += last->busy[i] > first->busy[i] ? last->busy[i] - first->busy[i] : 0;
     }
-    cpu->busy = all ? (double)busy / (double)all : 0;
+    /* in millionths, as a trace has it */
+    cpu->busy = all ? round((double)busy / (double)all * 1e6) / 1e6 : 0;
 }
 
 void cpu_use_read(const struct cpu_use *use, struct report_cpu *cpu)

@@ -2,6 +2,7 @@
 #include "live_facts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,10 +64,32 @@ int live_facts_begin(struct live_facts *facts, const struct target *target, cons
     return result;
 }
 
+/* What the daemon had of the CPUs. */
+static int add_cpu(struct live_facts *facts, const struct report_cpu *cpu)
+{
+    const struct {
+        const char *name;
+        uint64_t number;
+    } rows[] = {
+        {"cpu_seconds_ns", (uint64_t)llround(cpu->seconds * 1e9)},
+        {"cpu_run_ns", cpu->run_ns},
+        {"cpu_wait_ns", cpu->wait_ns},
+        {"cpu_count", cpu->cpus},
+        {"cpu_busy_millionths", (uint64_t)llround(cpu->busy * 1e6)},
+        {"cpu_threads", cpu->threads},
+        {"cpu_threads_ended", cpu->ended},
+    };
+    int result = 0;
+
+    for (size_t i = 0; cpu->known && result == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+        result = add(facts, rows[i].name, NULL, rows[i].number);
+    return result;
+}
+
 int live_facts_end(struct live_facts *facts, const struct report *report)
 {
     char name[64];
-    int result = 0;
+    int result = add_cpu(facts, &report->cpu);
 
     for (size_t i = 0; result == 0 && i < report->counts.other_count; i++) {
         snprintf(name, sizeof(name), "count_%s", report->counts.others[i].name);

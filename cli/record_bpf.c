@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "cpu_use.h"
 #include "err.h"
 #include "event_observer.h"
 #include "flight_recorder.h"
@@ -34,6 +35,8 @@ struct recording {
     struct probe_map *map;
     struct tracer *tracer;
     struct lock_capture *locks; /* NULL: not wanted */
+    struct cpu_use *cpu;        /* owned */
+    struct report_cpu used;     /* by the end of the trace */
     struct live_facts facts, ending;
     struct analysis *analysis; /* NULL: no report is wanted */
     struct read_counts counts;
@@ -87,6 +90,10 @@ static const struct event_fact *ending_facts(void *context)
     live_facts_free(&recording->ending);
     if (result == 0)
         result = live_source_describe(report, &recording->target, recording->tracer);
+    if (result == 0)
+        cpu_use_read(recording->cpu, &recording->used);
+    if (result == 0)
+        report->cpu = recording->used;
     if (result == 0)
         result = live_facts_end(&recording->ending, report);
     report_free(report);
@@ -235,12 +242,15 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     if (result == 0 && options->locks)
         result = open_locks(recording);
     if (result == 0)
+        result = cpu_use_begin(&recording->target.pid, 1, &recording->cpu);
+    if (result == 0)
         live_source_announce(&recording->target, recording->tracer, exact, recording->map);
     return result;
 }
 
 static void release(struct recording *recording)
 {
+    cpu_use_free(recording->cpu);
     lock_capture_close(recording->locks);
     tracer_close(recording->tracer);
     probe_map_free(recording->map);
@@ -296,6 +306,7 @@ static int report_on(struct recording *recording)
 
     if (!recording->analysis)
         return 0;
+    analysis_take_cpu(recording->analysis, &recording->used);
     result = analysis_report(recording->analysis, &recording->counts,
                              recording->result < 0 ? recording->message : NULL, &report);
     if (result == 0)

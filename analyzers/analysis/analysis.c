@@ -174,6 +174,23 @@ static int fill_told(struct report *report, const struct read_told *told)
     return result;
 }
 
+/* What its recorder saw of the CPUs. */
+static struct report_cpu told_cpu(const struct read_cpu *told)
+{
+    if (!told->told || told->several)
+        return (struct report_cpu){0};
+    return (struct report_cpu){
+        .known = true,
+        .seconds = (double)told->seconds_ns / 1e9,
+        .cpus = told->cpus,
+        .busy = told->busy_millionths < 1000000 ? (double)told->busy_millionths / 1e6 : 1,
+        .run_ns = told->run_ns,
+        .wait_ns = told->wait_ns,
+        .threads = told->threads,
+        .ended = told->ended,
+    };
+}
+
 static int fill_counts(struct report *report, const struct read_counts *read,
                        const struct trail_counts *trails)
 {
@@ -303,8 +320,8 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
         result = fill_counts(made, counts, &trails);
     if (result == 0)
         result = fill_kernel_losses(analysis, made);
-    if (result == 0)
-        made->cpu = analysis->cpu; /* the verdict looks at it */
+    if (result == 0) /* the verdict looks at it */
+        made->cpu = analysis->cpu.known ? analysis->cpu : told_cpu(&counts->told.cpu);
     if (result == 0)
         result = fill_folds(analysis, span, made);
     if (result == 0)

@@ -63,6 +63,15 @@ struct read_told {
     } counts[READ_TOLD_COUNTS];
     size_t note_count;
     char notes[READ_TOLD_NOTES][600];
+    struct read_cpu {
+        bool told;
+        bool several; /* daemons, or recordings: theirs cannot be put together */
+        uint64_t pid;
+        uint64_t seconds_ns; /* between the two looks, as below */
+        uint64_t run_ns, wait_ns;
+        uint64_t cpus, busy_millionths;
+        uint64_t threads, ended;
+    } cpu; /* what its threads had of the CPUs (struct report_cpu) */
 };
 
 /* What a run of the reader saw. */

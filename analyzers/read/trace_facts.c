@@ -65,6 +65,44 @@ static void add_id(struct read_told *told, const char *id, size_t length)
     snprintf(told->id + used, sizeof(told->id) - used, "%s%.*s", used ? "," : "", (int)length, id);
 }
 
+static uint64_t number_of(const bt_trace *trace, const char *name)
+{
+    const bt_value *value = bt_trace_borrow_environment_entry_value_by_name_const(trace, name);
+    int64_t number = value && bt_value_get_type(value) == BT_VALUE_TYPE_SIGNED_INTEGER
+                         ? bt_value_integer_signed_get(value)
+                         : 0;
+
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+/* Of several snapshots of one recording the longest has the others' time in it. */
+static void add_cpu(struct read_cpu *cpu, const struct read_cpu *added, bool first, bool same)
+{
+    if (first)
+        *cpu = *added;
+    else if (!same || cpu->several || added->several || cpu->pid != added->pid)
+        cpu->several = true;
+    else if (added->seconds_ns > cpu->seconds_ns)
+        *cpu = *added;
+}
+
+static void read_cpu(const bt_trace *trace, struct read_told *told, bool first, bool same)
+{
+    const struct read_cpu cpu = {
+        .told = number_of(trace, "cpu_run_ns") > 0 && number_of(trace, "cpu_seconds_ns") > 0,
+        .pid = number_of(trace, "daemon_pid"),
+        .seconds_ns = number_of(trace, "cpu_seconds_ns"),
+        .run_ns = number_of(trace, "cpu_run_ns"),
+        .wait_ns = number_of(trace, "cpu_wait_ns"),
+        .cpus = number_of(trace, "cpu_count"),
+        .busy_millionths = number_of(trace, "cpu_busy_millionths"),
+        .threads = number_of(trace, "cpu_threads"),
+        .ended = number_of(trace, "cpu_threads_ended"),
+    };
+
+    add_cpu(&told->cpu, &cpu, first, same);
+}
+
 void trace_facts_read(const bt_trace *trace, struct read_told *told)
 {
     const bt_value *complete =
@@ -87,6 +125,7 @@ void trace_facts_read(const bt_trace *trace, struct read_told *told)
     same = !first && strcmp(told->recording, text_of(trace, "recording")) == 0;
     snprintf(told->recording, sizeof(told->recording), "%s", text_of(trace, "recording"));
     told->unfinished += complete == NULL;
+    read_cpu(trace, told, first, same);
     for (uint64_t i = 0; i < count; i++) {
         const char *name;
         const bt_value *value;
@@ -115,6 +154,7 @@ static void add_told(struct read_told *to, const struct read_told *from)
         add_id(to, id, strcspn(id, ","));
     snprintf(to->recording, sizeof(to->recording), "%s", from->recording);
     to->unfinished += from->unfinished;
+    add_cpu(&to->cpu, &from->cpu, first, same);
     for (size_t i = 0; i < from->count_count; i++)
         add_count(to, from->counts[i].name, from->counts[i].value, same);
     for (size_t i = 0; i < from->note_count; i++)

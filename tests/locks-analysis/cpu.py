@@ -66,6 +66,23 @@ def watch(directory, pid):
     return json.loads(out.read_text()), [now - then for now, then in zip(after, before)]
 
 
+def recorded(directory, pid):
+    """What the report of a trace says."""
+    trace = pathlib.Path(directory) / "trace"
+    subprocess.run([OPTRAIL, "record", "-p", str(pid), "-d", str(SECONDS), "-o", trace], check=True,
+                   stderr=subprocess.DEVNULL)
+    return json.loads(subprocess.run([OPTRAIL, "report", trace, "--format", "json"], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def check_verdict(report):
+    for verdict in report["verdict"]:
+        print(verdict["cause"], verdict["share"], verdict["text"])
+    first = report["verdict"][0]
+    assert first["cause"] == "cpu" and first["share"] > 0.25, first
+    assert any("waited for a CPU" in text for text in first["evidence"]), first
+
+
 def main():
     tracing.need_tracing()
     cpu = max(os.sched_getaffinity(0))
@@ -77,17 +94,18 @@ def main():
         with started(LOAD, "write", "60", "--port", port, "--depth", "8", "--quiet",
                      stdout=subprocess.DEVNULL):
             report, (run, wait) = watch(directory, process.pid)
+            trace = recorded(directory, process.pid)
     cpu_row = report["cpu"]
     print(json.dumps(cpu_row), run, wait)
-    for verdict in report["verdict"]:
-        print(verdict["cause"], verdict["share"], verdict["text"])
     assert cpu_row["known"] and cpu_row["cpus"] == 1 and cpu_row["busy"] > 0.9, cpu_row
     assert 0 < cpu_row["run_ns"] <= run and 0 < cpu_row["wait_ns"] <= wait, (cpu_row, run, wait)
     # optrail's own beginning and end lie between the two looks of this test, and not of its own
     assert cpu_row["wait_ns"] > 0.5 * wait, (cpu_row, wait)
-    first = report["verdict"][0]
-    assert first["cause"] == "cpu" and first["share"] > 0.25, first
-    assert any("waited for a CPU" in text for text in first["evidence"]), first
+    check_verdict(report)
+    # a trace has the sums of the time in which it was recorded
+    assert trace["cpu"]["known"] and trace["cpu"]["cpus"] == 1 and trace["cpu"]["run_ns"] > 0, trace
+    assert trace["cpu"]["seconds"] >= SECONDS, trace["cpu"]
+    check_verdict(trace)
 
 
 main()

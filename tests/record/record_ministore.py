@@ -59,6 +59,7 @@ def case_same_report(directory):
             assert ops(recorded) == BOTH, recorded["ops"]
             assert recorded["source"]["daemon"] == "ministore", recorded["source"]
             assert recorded["source"]["kind"] == "bpf", recorded["source"]
+            assert recorded["cpu"]["known"] and recorded["cpu"]["run_ns"] > 0, recorded["cpu"]
             same(f"{directory}/live.json", recorded)
             events = recorded["counts"]["events"]
             assert f"{events} events recorded, 0 lost" in said, said
