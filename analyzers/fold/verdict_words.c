@@ -278,6 +278,25 @@ static size_t describe_gain(const struct report *report, const struct prediction
                             prediction->ceiling);
 }
 
+/* Where the kernel folds, the first verdict says what would find out more. */
+static void describe_more(const struct report *report, const struct blame_cause *cause, char *text,
+                          size_t size)
+{
+    static const bool waits[BLAME_CLASS_COUNT] = {
+        [BLAME_LOCK] = true, [BLAME_THROTTLE] = true, [BLAME_WORK] = true, [BLAME_QUEUE] = true};
+
+    text[0] = '\0';
+    if (report->load.known || report->verdict_count > 0 || !waits[cause->class] ||
+        strcmp(report->source.kind, "bpf") != 0)
+        return;
+    char target[24] = "";
+    if (report->source.pid) /* one daemon */
+        snprintf(target, sizeof(target), " -p %d", report->source.pid);
+    snprintf(text, size,
+             " What its threads wait for then is not followed here: `optrail locks%s` tells.",
+             target);
+}
+
 void verdict_words(const struct report *report, const struct report_op *op,
                    const struct blame_cause *cause, const struct prediction *prediction,
                    struct verdict_words *words)
@@ -324,6 +343,8 @@ void verdict_words(const struct report *report, const struct report_op *op,
         used += describe_gain(report, prediction, text + used, size - used);
     if (used < size)
         describe_tail(report, op, text + used, size - used);
+    used = strlen(text);
+    describe_more(report, cause, text + used, size - used);
     if (cause->stage) {
         size_t through = knobs;
         char *behind[VERDICT_KNOBS];
