@@ -23,6 +23,11 @@ static const struct option_row options[] = {
     REPORT_OUTPUT_ROWS(output),
     SAVE_OPTION_ROW(output),
     PATH_OPTION_ROW(path),
+    {.name = "tails",
+     .type = OPTION_FLAG,
+     .value = &output.tails,
+     .text = "tell more of slow operations: which stages make them slow, what they have in common, "
+             "the slowest ones step by step"},
     {0},
 };
 

@@ -78,8 +78,8 @@ static int terminal_width(void)
 static int write_stdout(const struct renderer *renderer, const struct report_output *output,
                         const struct report *report)
 {
-    const struct render_options options = {.width = terminal_width(),
-                                           .all_locks = output->all_locks};
+    const struct render_options options = {
+        .width = terminal_width(), .all_locks = output->all_locks, .tails = output->tails};
 
     return renderer->render(report, &options, stdout);
 }
@@ -87,7 +87,7 @@ static int write_stdout(const struct renderer *renderer, const struct report_out
 static int write_file(const struct renderer *renderer, const struct report_output *output,
                       const struct report *report, const char *file)
 {
-    const struct render_options options = {.all_locks = output->all_locks};
+    const struct render_options options = {.all_locks = output->all_locks, .tails = output->tails};
     FILE *out;
     int result;
 

@@ -12,6 +12,7 @@ struct report_output {
     const char *json;   /* a file that gets the JSON form besides; NULL: none */
     const char *save;   /* a file that gets a profile besides; NULL: none */
     bool all_locks;     /* also those that hardly anybody waits for */
+    bool tails;         /* all about slow ops */
 };
 
 /* The rows of these options, for a verb's table; `output` is a struct report_output. */

@@ -12,6 +12,8 @@
  * look. Most ops are faster than the fastest that is kept, and cost one comparison.
  */
 #define KEPT 8
+/* Pieces of an op's time that are kept. */
+#define MAX_SPANS 48
 
 struct exemplar {
     const char *type;        /* weak: the path's */
@@ -21,6 +23,11 @@ struct exemplar {
     uint64_t passed; /* stages, as in sweep_parts */
     uint64_t unattributed_ns;
     uint64_t stage_ns[PATH_MAX_STAGES];
+    size_t span_count;
+    struct exemplar_span {
+        int stage; /* -1: none */
+        uint64_t begin_ns, end_ns;
+    } spans[MAX_SPANS];
 };
 
 /* The slowest ops of a span, the slowest first. */
@@ -71,6 +78,19 @@ static void insert(struct slowest *slowest, const struct exemplar *exemplar)
     slowest->rows[at] = *exemplar;
 }
 
+static void add_span(void *context, int stage, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct exemplar *exemplar = context;
+    struct exemplar_span *last =
+        exemplar->span_count > 0 ? &exemplar->spans[exemplar->span_count - 1] : NULL;
+    if (end_ns <= begin_ns)
+        return;
+    if (last && last->stage == stage && last->end_ns == begin_ns)
+        last->end_ns = end_ns;
+    else if (exemplar->span_count < MAX_SPANS)
+        exemplar->spans[exemplar->span_count++] = (struct exemplar_span){stage, begin_ns, end_ns};
+}
+
 static void divide(struct exemplars_fold *fold, const struct trail *trail,
                    struct exemplar *exemplar)
 {
@@ -91,6 +111,7 @@ static void divide(struct exemplars_fold *fold, const struct trail *trail,
     exemplar->unattributed_ns = parts.unattributed;
     for (size_t i = 0; i < match.path->stage_count; i++)
         exemplar->stage_ns[i] = parts.passed >> i & 1 ? parts.on_path[i] : 0;
+    sweep_spans(&fold->plan, trail, add_span, exemplar);
 }
 
 static int add_trail(void *state, const struct trail *trail)
@@ -126,6 +147,15 @@ static int fill_one(struct report *report, const struct exemplar *exemplar)
         if (exemplar->stage_ns[i] > 0)
             rc = report_add_exemplar_stage(row, exemplar->path->stages[i].name,
                                            exemplar->stage_ns[i]);
+    }
+    for (size_t i = 0; rc == 0 && i < exemplar->span_count; i++) {
+        const struct exemplar_span *span = &exemplar->spans[i];
+        const char *stage =
+            span->stage < 0 ? "unattributed" : exemplar->path->stages[span->stage].name;
+        rc = report_add_exemplar_span(
+            row, &(struct report_exemplar_span){.stage = (char *)stage,
+                                                .begin_ns = span->begin_ns - exemplar->start_ns,
+                                                .ns = span->end_ns - span->begin_ns});
     }
     return rc;
 }

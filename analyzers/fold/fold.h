@@ -63,6 +63,9 @@ extern const struct fold_class fold_clients;    /* ops by client */
 extern const struct fold_class fold_exemplars;  /* the slowest ops, one by one */
 extern const struct fold_class fold_peers;      /* the peers that got copies of ops */
 extern const struct fold_class fold_contention; /* locks, queues, what threads do */
+extern const struct fold_class fold_tails;      /* what slow ops have in common, two populations */
+extern const struct fold_class fold_stalls;     /* times in which nothing is answered */
+extern const struct fold_class fold_rhythm;     /* latency that rises at regular intervals */
 extern const struct fold_class fold_windows;    /* ops by windows of time; nothing in the report */
 extern const struct fold_class fold_verdict;    /* reads the report's rows and says what they mean:
                                                    the last one in the list */

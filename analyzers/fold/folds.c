@@ -3,8 +3,8 @@
 #include "profile_rows.h"
 
 const struct fold_class *const fold_classes[] = {
-    &fold_stages,     &fold_clients, &fold_peers,   &fold_exemplars,
-    &fold_contention, &fold_windows, &fold_verdict, NULL};
+    &fold_stages, &fold_clients,    &fold_peers,   &fold_exemplars, &fold_tails, &fold_stalls,
+    &fold_rhythm, &fold_contention, &fold_windows, &fold_verdict,   NULL};
 
 size_t saved_path_number(const struct saved_paths *paths, const struct path *path)
 {

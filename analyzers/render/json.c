@@ -161,6 +161,13 @@ static const struct field exemplar_stage_fields[] = {
     {0},
 };
 
+static const struct field exemplar_span_fields[] = {
+    {.key = "stage", FIELD_TEXT, offsetof(struct report_exemplar_span, stage)},
+    {.key = "begin_ns", FIELD_UNSIGNED, offsetof(struct report_exemplar_span, begin_ns)},
+    {.key = "ns", FIELD_UNSIGNED, offsetof(struct report_exemplar_span, ns)},
+    {0},
+};
+
 static const struct field exemplar_fields[] = {
     {.key = "type", FIELD_TEXT, offsetof(struct report_exemplar, type)},
     {.key = "client", FIELD_UNSIGNED, offsetof(struct report_exemplar, client)},
@@ -174,6 +181,12 @@ static const struct field exemplar_fields[] = {
      sizeof(struct report_exemplar_stage),
      exemplar_stage_fields},
     {.key = "unattributed_ns", FIELD_UNSIGNED, offsetof(struct report_exemplar, unattributed_ns)},
+    {.key = "spans",
+     FIELD_ROWS,
+     offsetof(struct report_exemplar, spans),
+     offsetof(struct report_exemplar, span_count),
+     sizeof(struct report_exemplar_span),
+     exemplar_span_fields},
     {0},
 };
 
@@ -237,6 +250,30 @@ static const struct field report_fields[] = {
      activity_fields},
     {.key = "load", FIELD_OBJECT, 0, .fields = load_fields},
     {.key = "cpu", FIELD_OBJECT, 0, .fields = cpu_fields},
+    {.key = "tails",
+     FIELD_ROWS,
+     offsetof(struct report, tails),
+     offsetof(struct report, tail_count),
+     sizeof(struct report_tail),
+     tail_fields},
+    {.key = "populations",
+     FIELD_ROWS,
+     offsetof(struct report, populations),
+     offsetof(struct report, population_count),
+     sizeof(struct report_population),
+     population_fields},
+    {.key = "stalls",
+     FIELD_ROWS,
+     offsetof(struct report, stalls),
+     offsetof(struct report, stall_count),
+     sizeof(struct report_stall),
+     stall_fields},
+    {.key = "rhythms",
+     FIELD_ROWS,
+     offsetof(struct report, rhythms),
+     offsetof(struct report, rhythm_count),
+     sizeof(struct report_rhythm),
+     rhythm_fields},
     {0},
 };
 

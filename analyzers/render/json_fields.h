@@ -33,5 +33,9 @@ extern const struct field queue_fields[];
 extern const struct field activity_fields[];
 extern const struct field cpu_fields[];
 extern const struct field load_fields[];
+extern const struct field tail_fields[];
+extern const struct field population_fields[];
+extern const struct field stall_fields[];
+extern const struct field rhythm_fields[];
 
 #endif

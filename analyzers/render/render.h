@@ -11,6 +11,7 @@ struct render_options {
     bool color;     /* ANSI colours: only to a terminal */
     int width;      /* columns; 0: 100 */
     bool all_locks; /* also those that hardly anybody waits for */
+    bool tails;     /* all about slow ops, the slowest ones as waterfalls */
 };
 
 /* A renderer turns a report into one format and reads nothing but the report. */

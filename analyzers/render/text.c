@@ -389,7 +389,7 @@ void text_losses(const struct report *report, int width, FILE *out)
     }
 }
 
-static void text_report(const struct report *report, int width, FILE *out)
+static void text_report(const struct report *report, int width, bool tails, FILE *out)
 {
     text_source(report, width, out);
     sources(report, out);
@@ -399,6 +399,7 @@ static void text_report(const struct report *report, int width, FILE *out)
     text_locks(out, report);
     text_queues(out, report);
     text_cpu(out, report, width);
+    text_tails(out, report, width, tails);
     text_exemplars(out, report, width);
     clients(report, out);
     peers(report, out);
@@ -413,10 +414,10 @@ int render_text(const struct report *report, const struct render_options *option
         width = SMALLEST_WIDTH;
     errno = 0;
     for (size_t i = 0; i < report->each_count; i++) {
-        text_report(report->each[i], width, out);
+        text_report(report->each[i], width, options && options->tails, out);
         fputs("\n", out);
     }
-    text_report(report, width, out);
+    text_report(report, width, options && options->tails, out);
     if (fflush(out) == EOF || ferror(out))
         return err_set(errno ? errno : EIO, "the report cannot be written: %s",
                        strerror(errno ? errno : EIO));

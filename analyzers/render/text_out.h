@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_TEXT_OUT_H
 #define OPTRAIL_TEXT_OUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report.h"
@@ -47,6 +48,10 @@ void text_queues(FILE *out, const struct report *report);
 
 /* What the daemon had of the CPUs, where that is known. */
 void text_cpu(FILE *out, const struct report *report, int width);
+
+/* What slow ops have in common, two populations, stalls, rhythms: nothing when there is nothing to
+ * be said. `all`: also what makes slow ops slow, and the slowest ops as waterfalls. */
+void text_tails(FILE *out, const struct report *report, int width, bool all);
 
 /* The slowest ops. */
 void text_exemplars(FILE *out, const struct report *report, int width);

@@ -131,6 +131,9 @@ static void free_contention(struct report *report)
 
 static void free_exemplar(struct report_exemplar *exemplar)
 {
+    for (size_t i = 0; i < exemplar->span_count; i++)
+        free(exemplar->spans[i].stage);
+    free(exemplar->spans);
     for (size_t i = 0; i < exemplar->stage_count; i++)
         free(exemplar->stages[i].name);
     free(exemplar->stages);
@@ -181,6 +184,7 @@ void report_free(struct report *report)
         free_exemplar(&report->exemplars[i]);
     free(report->exemplars);
     free_contention(report);
+    report_free_tails(report);
     free(report);
 }
 
@@ -280,6 +284,19 @@ int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name
         return -ENOMEM;
     row->ns = ns;
     return report_set_string(&row->name, name);
+}
+
+int report_add_exemplar_span(struct report_exemplar *exemplar,
+                             const struct report_exemplar_span *span)
+{
+    struct report_exemplar_span *row =
+        report_append(&exemplar->spans, &exemplar->span_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *row = *span;
+    row->stage = NULL;
+    return report_set_string(&row->stage, span->stage);
 }
 
 static int add_count(struct report_count **counts, size_t *count, const char *name, uint64_t value)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report_tails.h"
+
 /*
  * The report: what folds fill and renderers read. Its JSON form (schema optrail.report/1) is a
  * contract: fields are appended, never renamed. docs/report-json.md lists them.
@@ -61,6 +63,13 @@ struct report_exemplar_stage {
     uint64_t ns; /* on the op's critical path */
 };
 
+/* A piece of an op's time, in one stage. */
+struct report_exemplar_span {
+    char *stage;       /* "unattributed" for none */
+    uint64_t begin_ns; /* since the op's start */
+    uint64_t ns;
+};
+
 struct report_exemplar {
     char *type;
     uint64_t client; /* 0: not known */
@@ -70,6 +79,9 @@ struct report_exemplar {
     uint64_t unattributed_ns;
     size_t stage_count;
     struct report_exemplar_stage *stages; /* those it passed, in the order of the path */
+    size_t span_count;
+    struct report_exemplar_span *spans; /* its critical path in order; the end of a very long one
+                                           may be missing */
 };
 
 struct report_count { /* a named counter: what was lost or could not be joined */
@@ -276,6 +288,14 @@ struct report {
         uint64_t acquisitions; /* of them all, as far as they are told */
     } load;
     struct report_cpu cpu;
+    size_t tail_count;
+    struct report_tail *tails; /* by type, as in `ops` */
+    size_t population_count;
+    struct report_population *populations; /* likewise */
+    size_t stall_count;
+    struct report_stall *stalls; /* at most one: of all stalls */
+    size_t rhythm_count;
+    struct report_rhythm *rhythms; /* at most one */
 };
 
 /* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
@@ -296,6 +316,8 @@ int report_add_peer(struct report *report, const struct report_peer *peer); /* c
  * valid until the next add. */
 int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar);
 int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name, uint64_t ns);
+int report_add_exemplar_span(struct report_exemplar *exemplar,
+                             const struct report_exemplar_span *span); /* copies */
 int report_add_incomplete(struct report *report, const char *name, uint64_t value);
 int report_add_other(struct report *report, const char *name, uint64_t value);
 int report_add_verdict(struct report *report, const struct report_verdict *verdict); /* copies */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "report_rows.h"
 
 int scaling_new(struct scaling **scaling)
 {
@@ -45,52 +46,37 @@ void scaling_free(struct scaling *scaling)
     free(scaling);
 }
 
-/* Makes room for one more and clears it; NULL with the message: no memory. */
-static void *grow(void *rows, size_t count, size_t size)
-{
-    char *grown = realloc(rows, (count + 1) * size);
-    if (!grown)
-        err_no_memory();
-    else
-        memset(grown + count * size, 0, size);
-    return grown;
-}
-
 int scaling_add_series(struct scaling *scaling, const char *group, const char *name,
                        struct scaling_series **series)
 {
-    struct scaling_series *grown =
-        grow(scaling->series, scaling->series_count, sizeof(*scaling->series));
-    if (!grown)
+    struct scaling_series *added =
+        report_append(&scaling->series, &scaling->series_count, sizeof(*added));
+    if (!added)
         return err_no_memory();
-    scaling->series = grown;
-    *series = &grown[scaling->series_count];
+    *series = added;
     (*series)->group = strdup(group);
     (*series)->name = strdup(name);
-    scaling->series_count++;
     return (*series)->group && (*series)->name ? 0 : err_no_memory();
 }
 
 int scaling_add_point(struct scaling_series *series, const struct scaling_point *point)
 {
-    struct scaling_point *grown =
-        grow(series->points, series->point_count, sizeof(*series->points));
-    if (!grown)
+    struct scaling_point *added =
+        report_append(&series->points, &series->point_count, sizeof(*added));
+    if (!added)
         return err_no_memory();
-    series->points = grown;
-    grown[series->point_count++] = *point;
+    *added = *point;
     return 0;
 }
 
 int scaling_add_cause(struct scaling_series *series, const char *kind, const char *name,
                       struct scaling_cause **cause)
 {
-    struct scaling_cause *grown =
-        grow(series->causes, series->cause_count, sizeof(*series->causes));
-    if (!grown)
+    struct scaling_cause *added =
+        report_append(&series->causes, &series->cause_count, sizeof(*added));
+    if (!added)
         return err_no_memory();
-    series->causes = grown;
-    *cause = &grown[series->cause_count++];
+    *cause = added;
     (*cause)->kind = strdup(kind);
     (*cause)->name = strdup(name);
     return (*cause)->kind && (*cause)->name ? 0 : err_no_memory();
@@ -98,27 +84,24 @@ int scaling_add_cause(struct scaling_series *series, const char *kind, const cha
 
 int scaling_add_stage(struct scaling_series *series, const char *name, struct scaling_stage **stage)
 {
-    struct scaling_stage *grown =
-        grow(series->stages, series->stage_count, sizeof(*series->stages));
-    if (!grown)
+    struct scaling_stage *added =
+        report_append(&series->stages, &series->stage_count, sizeof(*added));
+    if (!added)
         return err_no_memory();
-    series->stages = grown;
-    *stage = &grown[series->stage_count++];
+    *stage = added;
     (*stage)->name = strdup(name);
     return (*stage)->name ? 0 : err_no_memory();
 }
 
 static int add_sentence(char ***sentences, size_t *count, const char *format, va_list arguments)
 {
-    char **grown = grow(*sentences, *count, sizeof(**sentences));
-    if (!grown)
+    char **sentence = report_append(sentences, count, sizeof(*sentence));
+    if (!sentence)
         return err_no_memory();
-    *sentences = grown;
-    if (vasprintf(&grown[*count], format, arguments) < 0) {
-        grown[*count] = NULL;
+    if (vasprintf(sentence, format, arguments) < 0) {
+        *sentence = NULL;
         return err_no_memory();
     }
-    ++*count;
     return 0;
 }
 

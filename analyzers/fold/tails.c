@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "err.h"
+#include "fold.h"
+#include "op_arguments.h"
+#include "points.h"
+#include "tail_report.h"
+
+/*
+ * What makes slow ops slow, and what they have in common. Which ops are the slow ones is known only
+ * at the end; so everything is counted by latency, and the topmost buckets are added up then.
+ */
+
+/* Threads of one op that are looked at. */
+#define MAX_THREADS 16
+
+struct tails_fold {
+    struct op_types *types;
+    struct op_arguments *arguments;
+    struct tail_values *values;
+    struct tail_sums *sums[OP_TYPES]; /* by type; NULL: not seen yet */
+};
+
+static void destroy(void *state)
+{
+    struct tails_fold *fold = state;
+    for (size_t i = 0; i < OP_TYPES; i++)
+        tail_sums_free(fold->sums[i]);
+    op_types_free(fold->types);
+    op_arguments_free(fold->arguments);
+    tail_values_free(fold->values);
+    free(fold);
+}
+
+static int create(const struct fold_options *options, void **state)
+{
+    struct tails_fold *fold = calloc(1, sizeof(*fold));
+    if (!fold)
+        return err_no_memory();
+    fold->types = op_types_new(options->paths);
+    fold->arguments = op_arguments_new(options->trails);
+    fold->values = tail_values_new();
+    if (!fold->types || !fold->arguments || !fold->values) {
+        destroy(fold);
+        return -ENOMEM;
+    }
+    *state = fold;
+    return 0;
+}
+
+static int add_event(void *state, const struct optrail_event *event)
+{
+    struct tails_fold *fold = state;
+    op_arguments_event(fold->arguments, event);
+    return 0;
+}
+
+static int add_threads(struct tails_fold *fold, uint32_t type, const struct trail *trail,
+                       uint64_t latency_ns)
+{
+    uint32_t seen[MAX_THREADS];
+    size_t count = 0;
+    for (size_t i = 0; i < trail->mark_count && count < MAX_THREADS; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        size_t known = 0;
+        while (known < count && seen[known] != mark->tid)
+            known++;
+        if (known < count || mark->time_ns > trail->finish_ns)
+            continue;
+        seen[count++] = mark->tid;
+        int result = tail_values_add(fold->values, type, trail->pid, TAIL_THREAD, mark->tid,
+                                     mark->point, latency_ns);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* The peer whose answer came last, where several were asked. */
+static int add_peer(struct tails_fold *fold, uint32_t type, const struct trail *trail,
+                    uint64_t latency_ns)
+{
+    const struct sweep_plan *plan = &fold->sums[type]->plan;
+    uint16_t last = 0, joins = 0;
+    if (fold->sums[type]->stage_count == 0 || !plan->counting)
+        return 0;
+    for (size_t i = 0; i < trail->mark_count; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        if (mark->point != plan->join || mark->time_ns > trail->finish_ns)
+            continue;
+        last = mark->branch;
+        joins++;
+    }
+    return joins > 1
+               ? tail_values_add(fold->values, type, trail->pid, TAIL_PEER, last, 0, latency_ns)
+               : 0;
+}
+
+static int add_values(struct tails_fold *fold, uint32_t type, const struct trail *trail)
+{
+    uint64_t latency = trail->finish_ns - trail->start_ns, value;
+    uint64_t bytes = trail->bytes_in + trail->bytes_out;
+    int result = 0;
+    for (int kind = 0; result == 0 && kind < TAIL_ARGUMENTS; kind++)
+        if (op_arguments_of(fold->arguments, trail, (enum tail_kind)kind, &value))
+            result = tail_values_add(fold->values, type, trail->pid, (enum tail_kind)kind, value, 0,
+                                     latency);
+    if (result == 0 && trail->client > 0)
+        result = tail_values_add(fold->values, type, 0, TAIL_CLIENT, trail->client, 0, latency);
+    if (result == 0 && bytes > 0)
+        result = tail_values_add(fold->values, type, 0, TAIL_SIZE, 1ull << highest_bit(bytes), 0,
+                                 latency);
+    if (result == 0)
+        result = add_threads(fold, type, trail, latency);
+    return result == 0 ? add_peer(fold, type, trail, latency) : result;
+}
+
+static int add_trail(void *state, const struct trail *trail)
+{
+    struct tails_fold *fold = state;
+    if (trail->end != TRAIL_FINISHED)
+        return 0;
+    int type = op_types_find(fold->types, trail);
+    if (type < 0)
+        return 0;
+    if (!fold->sums[type] && !(fold->sums[type] = tail_sums_new(op_types_get(fold->types, type))))
+        return -ENOMEM;
+    int result = tail_sums_add(fold->sums[type], trail);
+    return result == 0 ? add_values(fold, (uint32_t)type, trail) : result;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct report_tail *left = a, *right = b;
+    double l = left->mean_ns * (double)left->ops, r = right->mean_ns * (double)right->ops;
+    return (l < r) - (l > r);
+}
+
+static int fill(void *state, struct report *report)
+{
+    struct tails_fold *fold = state;
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < OP_TYPES && fold->sums[i]; i++) {
+        result = tail_report(fold->sums[i], i, fold->values, report);
+        if (result == 0)
+            result = population_report(fold->sums[i], report);
+    }
+    if (report->tail_count > 0)
+        qsort(report->tails, report->tail_count, sizeof(*report->tails), by_time);
+    return result;
+}
+
+/* Of an interval nothing is said: the sums are those of the whole run. */
+static int interval(void *state, struct report *report)
+{
+    (void)state;
+    (void)report;
+    return 0;
+}
+
+const struct fold_class fold_tails = {.name = "tails",
+                                      .create = create,
+                                      .event = add_event,
+                                      .trail = add_trail,
+                                      .fill = fill,
+                                      .interval = interval,
+                                      .free = destroy};
