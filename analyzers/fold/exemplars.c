@@ -194,6 +194,29 @@ static uint64_t take_64(struct profile_reader *reader)
     return high << 32 | profile_number(reader, UINT32_MAX);
 }
 
+/* Stages count from 1 here, 0 is none; times from the op's start. */
+static void save_spans(const struct exemplar *row, struct profile_writer *writer)
+{
+    profile_put_row(writer, "spans");
+    profile_put_number(writer, row->span_count);
+    for (size_t i = 0; i < row->span_count; i++) {
+        profile_put_number(writer, (uint64_t)(row->spans[i].stage + 1));
+        profile_put_number(writer, row->spans[i].begin_ns - row->start_ns);
+        profile_put_number(writer, row->spans[i].end_ns - row->spans[i].begin_ns);
+    }
+}
+
+static void load_spans(struct exemplar *row, struct profile_reader *reader)
+{
+    row->span_count = profile_number(reader, MAX_SPANS);
+    for (size_t i = 0; i < row->span_count; i++) {
+        struct exemplar_span *span = &row->spans[i];
+        span->stage = (int)profile_number(reader, row->path ? row->path->stage_count : 0) - 1;
+        span->begin_ns = row->start_ns + profile_number(reader, PROFILE_MAX_NUMBER);
+        span->end_ns = span->begin_ns + profile_number(reader, PROFILE_MAX_NUMBER);
+    }
+}
+
 static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
 {
     const struct exemplars_fold *fold = state;
@@ -213,6 +236,7 @@ static void save(void *state, const struct saved_paths *paths, struct profile_wr
             profile_put_number(writer, (uint64_t)stage);
             profile_put_number(writer, row->stage_ns[stage]);
         }
+        save_spans(row, writer);
     }
 }
 
@@ -244,6 +268,8 @@ static int load(void *state, const struct saved_paths *paths, struct profile_rea
             row.passed |= 1ull << stage;
             row.stage_ns[stage] = profile_number(reader, PROFILE_MAX_NUMBER);
         }
+        if (profile_take_row(reader, "spans"))
+            load_spans(&row, reader);
         if (profile_reader_result(reader) == 0 && !row.type)
             return profile_wrong(reader, "a type of ops that its path does not have");
         if (profile_reader_result(reader) == 0)

@@ -77,3 +77,11 @@ const struct op_type *op_types_get(const struct op_types *types, int number)
 {
     return &types->types[number];
 }
+
+int op_types_named(struct op_types *types, const char *name, const struct path *path)
+{
+    for (size_t i = 0; path && i < path->type_count; i++)
+        if (strcmp(path->types[i].name, name) == 0)
+            return number_of(types, path->types[i].name, path);
+    return path ? -1 : number_of(types, "other", NULL);
+}

@@ -24,6 +24,9 @@ void op_types_free(struct op_types *types); /* NULL is fine */
 
 /* The number of the trail's type, below OP_TYPES; -1: there are more types than that. */
 int op_types_find(struct op_types *types, const struct trail *trail);
+/* The number of the type of that name of a path (NULL: none), as a profile names it; -1: the path
+ * has no such type, or there are too many. */
+int op_types_named(struct op_types *types, const char *name, const struct path *path);
 const struct op_type *op_types_get(const struct op_types *types, int number);
 
 #endif

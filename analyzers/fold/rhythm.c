@@ -6,7 +6,7 @@
 
 #include "err.h"
 #include "fold.h"
-#include "time_windows.h"
+#include "time_windows_saved.h"
 
 /*
  * Latency that rises at regular intervals: a flusher, a scrub, a timer. The mean latencies of equal
@@ -234,9 +234,26 @@ static int interval(void *state, struct report *report)
     return 0;
 }
 
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct rhythm_fold *fold = state;
+    (void)paths;
+    time_windows_save(&fold->windows, "window", writer);
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    struct rhythm_fold *fold = state;
+    (void)paths;
+    time_windows_load(&fold->windows, "window", reader);
+    return profile_reader_result(reader);
+}
+
 const struct fold_class fold_rhythm = {.name = "rhythm",
                                        .create = create,
                                        .trail = add_trail,
                                        .fill = fill,
                                        .interval = interval,
+                                       .save = save,
+                                       .load = load,
                                        .free = destroy};

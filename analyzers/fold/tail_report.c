@@ -26,11 +26,13 @@
 /* Ops near in time are alike in many ways: a window must stand out more. */
 #define WINDOW_RATIO 4
 #define WINDOW_COVER 0.4
-#define MAX_FINDINGS 6
+/* So many windows are taken together at most. */
+#define MOST_TOGETHER 8
+#define MAX_FINDINGS  6
 
 struct finding {
     const struct tail_row *row; /* weak; NULL: a window */
-    size_t window;
+    size_t window, windows;     /* the first one, and how many together */
     uint64_t ops, slow;
     double probability;
 };
@@ -82,7 +84,29 @@ static int by_probability(const void *a, const void *b)
     const struct finding *left = a, *right = b;
     if (left->probability != right->probability)
         return (left->probability > right->probability) - (left->probability < right->probability);
-    return (left->slow < right->slow) - (left->slow > right->slow);
+    if (left->slow != right->slow)
+        return (left->slow < right->slow) - (left->slow > right->slow);
+    /* whatever order they came in */
+    if (!left->row || !right->row)
+        return left->row    ? -1
+               : right->row ? 1
+               : left->window != right->window
+                   ? (left->window > right->window) - (left->window < right->window)
+                   : (left->windows > right->windows) - (left->windows < right->windows);
+    if (left->row->kind != right->row->kind)
+        return left->row->kind - right->row->kind;
+    if (left->row->pid != right->row->pid)
+        return left->row->pid > right->row->pid ? 1 : -1;
+    return (left->row->value > right->row->value) - (left->row->value < right->row->value);
+}
+
+static void count_windows(const struct tail_sums *sums, uint32_t from, struct finding *finding)
+{
+    const uint64_t *cells = sums->windows.cells + finding->window * COARSE_BUCKETS;
+    for (size_t i = 0; i < finding->windows * COARSE_BUCKETS; i++) {
+        finding->ops += cells[i];
+        finding->slow += i % COARSE_BUCKETS >= from ? cells[i] : 0;
+    }
 }
 
 /* Tests everything that enough ops have; returns the number of tests. */
@@ -100,17 +124,16 @@ static size_t test_all(const struct tail_sums *sums, uint32_t from, uint32_t typ
         finding.probability = tail_probability(sums->count, slow, finding.ops, finding.slow);
         findings[count++] = finding;
     }
-    for (size_t i = 0; i < TAIL_WINDOWS; i++) {
-        struct finding finding = {.window = i};
-        for (uint32_t bucket = 0; bucket < COARSE_BUCKETS; bucket++) {
-            uint64_t ops = sums->windows.cells[i * COARSE_BUCKETS + bucket];
-            finding.ops += ops;
-            finding.slow += bucket >= from ? ops : 0;
+    /* a bad time may be longer than a window: so they are also taken together */
+    for (size_t together = 1; together <= MOST_TOGETHER; together *= 2) {
+        for (size_t i = 0; i < TAIL_WINDOWS; i += together) {
+            struct finding finding = {.window = i, .windows = together};
+            count_windows(sums, from, &finding);
+            if (finding.ops < FEWEST_SLOW / 2 || finding.ops == sums->count)
+                continue;
+            finding.probability = tail_probability(sums->count, slow, finding.ops, finding.slow);
+            findings[count++] = finding;
         }
-        if (finding.ops < FEWEST_SLOW / 2 || finding.ops == sums->count)
-            continue;
-        finding.probability = tail_probability(sums->count, slow, finding.ops, finding.slow);
-        findings[count++] = finding;
     }
     return count;
 }
@@ -143,7 +166,7 @@ static void name_value(const struct tail_sums *sums, const struct finding *findi
     if (!row) {
         double width = (double)sums->windows.width_ns / 1e9;
         snprintf(out, size, "%.3g s to %.3g s", (double)finding->window * width,
-                 (double)(finding->window + 1) * width);
+                 (double)(finding->window + finding->windows) * width);
         return;
     }
     if (row->kind == TAIL_SIZE) {
@@ -173,7 +196,7 @@ static int add_common(const struct tail_sums *sums, uint32_t from, uint32_t type
 {
     size_t row_count;
     struct tail_row *const *rows = tail_values_rows(values, &row_count, &tail->not_kept);
-    struct finding *findings = calloc(row_count + TAIL_WINDOWS, sizeof(*findings));
+    struct finding *findings = calloc(row_count + 2 * TAIL_WINDOWS, sizeof(*findings));
     if (!findings)
         return err_no_memory();
     size_t tests = test_all(sums, from, type, rows, row_count, tail->slow, findings);

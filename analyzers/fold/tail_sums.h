@@ -5,7 +5,7 @@
 #include "coarse.h"
 #include "op_types.h"
 #include "sweep.h"
-#include "time_windows.h"
+#include "time_windows_saved.h"
 
 /* What the tail fold sums up of the ops of one type: all integers, so they add up. */
 #define TAIL_WINDOWS 128
@@ -27,6 +27,10 @@ void tail_sums_free(struct tail_sums *sums); /* NULL is fine */
 
 /* Adds a finished op. */
 int tail_sums_add(struct tail_sums *sums, const struct trail *trail);
+
+/* Puts the sums into a profile, behind the type's name; and adds them. */
+void tail_sums_save(const struct tail_sums *sums, struct profile_writer *writer);
+int tail_sums_load(struct tail_sums *sums, struct profile_reader *reader);
 
 /* Stage `i` of the path, "unattributed" for the one behind the last. Weak. */
 const char *tail_sums_stage(const struct tail_sums *sums, size_t i);

@@ -49,33 +49,74 @@ static size_t slot_of(uint32_t type, uint32_t pid, enum tail_kind kind, uint64_t
     return (hash ^ hash >> 29) % SLOTS;
 }
 
+/* The row of that name, made if there is room; *row is NULL if there is none. */
+static int find_row(struct tail_values *values, const struct tail_row *wanted,
+                    struct tail_row **row)
+{
+    size_t slot = slot_of(wanted->type, wanted->pid, (enum tail_kind)wanted->kind, wanted->value);
+    for (; (*row = values->slots[slot]); slot = (slot + 1) % SLOTS)
+        if ((*row)->type == wanted->type && (*row)->kind == wanted->kind &&
+            (*row)->pid == wanted->pid && (*row)->value == wanted->value)
+            return 0;
+    if (values->count == MAX_ROWS || values->of_kind[wanted->kind] == MAX_OF_KIND)
+        return 0;
+    *row = calloc(1, sizeof(**row));
+    if (!*row)
+        return err_no_memory();
+    (*row)->type = wanted->type;
+    (*row)->kind = wanted->kind;
+    (*row)->point = wanted->point;
+    (*row)->pid = wanted->pid;
+    (*row)->value = wanted->value;
+    values->slots[slot] = values->rows[values->count++] = *row;
+    values->of_kind[wanted->kind]++;
+    return 0;
+}
+
 int tail_values_add(struct tail_values *values, uint32_t type, uint32_t pid, enum tail_kind kind,
                     uint64_t value, uint16_t point, uint64_t latency_ns)
 {
-    size_t slot = slot_of(type, pid, kind, value);
-    struct tail_row *row;
-    for (; (row = values->slots[slot]); slot = (slot + 1) % SLOTS)
-        if (row->type == type && row->kind == kind && row->pid == pid && row->value == value)
-            break;
-    if (!row && (values->count == MAX_ROWS || values->of_kind[kind] == MAX_OF_KIND)) {
+    struct tail_row wanted, *row;
+    wanted.type = type;
+    wanted.kind = (uint16_t)kind;
+    wanted.pid = pid;
+    wanted.value = value;
+    wanted.point = point;
+    int result = find_row(values, &wanted, &row);
+    if (result < 0)
+        return result;
+    if (!row) {
         values->not_kept++;
         return 0;
     }
-    if (!row) {
-        row = calloc(1, sizeof(*row));
-        if (!row)
-            return err_no_memory();
-        row->type = type;
-        row->kind = (uint16_t)kind;
+    if (point < row->point)
         row->point = point;
-        row->pid = pid;
-        row->value = value;
-        values->slots[slot] = values->rows[values->count++] = row;
-        values->of_kind[kind]++;
-    }
     row->count++;
     row->buckets[coarse_bucket(latency_ns)]++;
     return 0;
+}
+
+int tail_values_merge(struct tail_values *values, const struct tail_row *from)
+{
+    struct tail_row *row;
+    int result = find_row(values, from, &row);
+    if (result < 0)
+        return result;
+    if (!row) {
+        values->not_kept += from->count;
+        return 0;
+    }
+    if (from->point < row->point)
+        row->point = from->point;
+    row->count += from->count;
+    for (size_t i = 0; i < COARSE_BUCKETS; i++)
+        row->buckets[i] += from->buckets[i];
+    return 0;
+}
+
+void tail_values_lost(struct tail_values *values, uint64_t not_kept)
+{
+    values->not_kept += not_kept;
 }
 
 struct tail_row *const *tail_values_rows(const struct tail_values *values, size_t *count,

@@ -31,7 +31,7 @@ extern const char *const tail_kind_names[TAIL_KIND_COUNT];
 struct tail_row {
     uint32_t type;  /* of op: the fold's number */
     uint16_t kind;  /* enum tail_kind */
-    uint16_t point; /* TAIL_THREAD: the first that it was seen at */
+    uint16_t point; /* TAIL_THREAD: of those where it began with an op the first of the catalogue */
     uint32_t pid;
     uint64_t value;
     uint64_t count;
@@ -47,6 +47,10 @@ void tail_values_free(struct tail_values *values); /* NULL is fine */
 /* Counts one op. */
 int tail_values_add(struct tail_values *values, uint32_t type, uint32_t pid, enum tail_kind kind,
                     uint64_t value, uint16_t point, uint64_t latency_ns);
+
+/* Adds what a profile has of one value; `row->point` and the counts are those there. */
+int tail_values_merge(struct tail_values *values, const struct tail_row *row);
+void tail_values_lost(struct tail_values *values, uint64_t not_kept);
 
 /* All rows; weak. Ops' values for which there was no room, all types together, in *not_kept. */
 struct tail_row *const *tail_values_rows(const struct tail_values *values, size_t *count,

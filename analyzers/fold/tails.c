@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
 #include "fold.h"
@@ -135,7 +136,13 @@ static int by_time(const void *a, const void *b)
 {
     const struct report_tail *left = a, *right = b;
     double l = left->mean_ns * (double)left->ops, r = right->mean_ns * (double)right->ops;
-    return (l < r) - (l > r);
+    return l != r ? (l < r) - (l > r) : strcmp(left->type, right->type);
+}
+
+static int by_type(const void *a, const void *b)
+{
+    const struct report_population *left = a, *right = b;
+    return strcmp(left->type, right->type);
 }
 
 static int fill(void *state, struct report *report)
@@ -149,6 +156,8 @@ static int fill(void *state, struct report *report)
     }
     if (report->tail_count > 0)
         qsort(report->tails, report->tail_count, sizeof(*report->tails), by_time);
+    if (report->population_count > 0)
+        qsort(report->populations, report->population_count, sizeof(*report->populations), by_type);
     return result;
 }
 
@@ -160,10 +169,99 @@ static int interval(void *state, struct report *report)
     return 0;
 }
 
+static void save_row(const struct tail_row *row, struct profile_writer *writer)
+{
+    uint64_t buckets[COARSE_BUCKETS];
+    for (size_t i = 0; i < COARSE_BUCKETS; i++)
+        buckets[i] = row->buckets[i];
+    profile_put_row(writer, "value");
+    profile_put_word(writer, tail_kind_names[row->kind]);
+    profile_put_word(writer, point_rows[row->point].name);
+    profile_put_number(writer, row->pid);
+    profile_put_number(writer, row->value >> 32);
+    profile_put_number(writer, row->value & UINT32_MAX);
+    sparse_save(buckets, COARSE_BUCKETS, writer);
+}
+
+static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
+{
+    const struct tails_fold *fold = state;
+    size_t count;
+    uint64_t not_kept;
+    struct tail_row *const *rows = tail_values_rows(fold->values, &count, &not_kept);
+    for (uint32_t type = 0; type < OP_TYPES && fold->sums[type]; type++) {
+        profile_put_row(writer, "type");
+        profile_put_word(writer, fold->sums[type]->type.name);
+        profile_put_number(writer, saved_path_number(paths, fold->sums[type]->type.path));
+        tail_sums_save(fold->sums[type], writer);
+        for (size_t i = 0; i < count; i++)
+            if (rows[i]->type == type)
+                save_row(rows[i], writer);
+    }
+    profile_put_row(writer, "values_not_kept");
+    profile_put_number(writer, not_kept);
+}
+
+static int kind_named(const char *name)
+{
+    int kind = 0;
+    while (kind < TAIL_KIND_COUNT && strcmp(tail_kind_names[kind], name) != 0)
+        kind++;
+    return kind;
+}
+
+static int load_row(struct tails_fold *fold, uint32_t type, struct profile_reader *reader)
+{
+    uint64_t buckets[COARSE_BUCKETS] = {0};
+    struct tail_row row = {.type = type};
+    int kind = kind_named(profile_word(reader)), point = point_by_name(profile_word(reader));
+    row.pid = (uint32_t)profile_number(reader, UINT32_MAX);
+    row.value = profile_number(reader, UINT32_MAX) << 32;
+    row.value |= profile_number(reader, UINT32_MAX);
+    sparse_load(buckets, COARSE_BUCKETS, reader);
+    if (profile_reader_result(reader) < 0)
+        return profile_reader_result(reader);
+    if (kind == TAIL_KIND_COUNT || point < 0)
+        return profile_wrong(reader, "a kind of value or a point that this optrail does not know");
+    row.kind = (uint16_t)kind;
+    row.point = (uint16_t)point;
+    for (size_t i = 0; i < COARSE_BUCKETS; i++) {
+        row.buckets[i] = (uint32_t)buckets[i];
+        row.count += row.buckets[i];
+    }
+    return tail_values_merge(fold->values, &row);
+}
+
+static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
+{
+    struct tails_fold *fold = state;
+    int result = 0;
+    while (result == 0 && profile_take_row(reader, "type")) {
+        const char *name = profile_word(reader);
+        const struct path *path = saved_path_load(paths, reader);
+        if (profile_reader_result(reader) < 0)
+            break;
+        int type = op_types_named(fold->types, name, path);
+        if (type < 0)
+            return profile_wrong(reader, "a type of ops that its path does not have");
+        if (!fold->sums[type] &&
+            !(fold->sums[type] = tail_sums_new(op_types_get(fold->types, type))))
+            return -ENOMEM;
+        result = tail_sums_load(fold->sums[type], reader);
+        while (result == 0 && profile_take_row(reader, "value"))
+            result = load_row(fold, (uint32_t)type, reader);
+    }
+    if (result == 0 && profile_take_row(reader, "values_not_kept"))
+        tail_values_lost(fold->values, profile_number(reader, PROFILE_MAX_NUMBER));
+    return result < 0 ? result : profile_reader_result(reader);
+}
+
 const struct fold_class fold_tails = {.name = "tails",
                                       .create = create,
                                       .event = add_event,
                                       .trail = add_trail,
                                       .fill = fill,
                                       .interval = interval,
+                                      .save = save,
+                                      .load = load,
                                       .free = destroy};

@@ -11,10 +11,10 @@
  * so that the windows of two runs on one clock can be added up.
  */
 struct time_windows {
-    uint64_t origin_ns, width_ns;
-    size_t count;    /* even */
-    size_t words;    /* sums in each */
-    uint64_t *cells; /* owned; count x words */
+    uint64_t origin_ns, width_ns; /* 0 as long as there is nothing */
+    size_t count;                 /* even */
+    size_t words;                 /* sums in each */
+    uint64_t *cells;              /* owned; count x words */
 };
 
 /* Negative errno with the message: no memory. */
@@ -24,5 +24,13 @@ void time_windows_free(struct time_windows *windows);
 /* The sums of the window with this time. Weak, until the next call. What lies before the first
  * time that was asked for belongs to the first window. */
 uint64_t *time_windows_at(struct time_windows *windows, uint64_t time_ns);
+
+/* Adds sums of windows of at least the first width, which is a power of two: `words` of them for
+ * the window that begins at `begin_ns`. What was before the first time moves the windows. */
+void time_windows_add(struct time_windows *windows, uint64_t begin_ns, uint64_t width_ns,
+                      const uint64_t *words);
+
+/* The smallest width of a window, ns. */
+#define TIME_WINDOWS_FIRST (1ull << 20)
 
 #endif
