@@ -200,7 +200,7 @@ static void save_spans(const struct exemplar *row, struct profile_writer *writer
     profile_put_row(writer, "spans");
     profile_put_number(writer, row->span_count);
     for (size_t i = 0; i < row->span_count; i++) {
-        profile_put_number(writer, (uint64_t)(row->spans[i].stage + 1));
+        profile_put_number(writer, (uint64_t)row->spans[i].stage + 1);
         profile_put_number(writer, row->spans[i].begin_ns - row->start_ns);
         profile_put_number(writer, row->spans[i].end_ns - row->spans[i].begin_ns);
     }

@@ -400,7 +400,7 @@ static void save_process(const struct process *process, const struct saved_paths
     for (size_t i = 0; i < process->stage_count; i++) {
         profile_put_row(writer, "meanwhile");
         profile_put_number(writer, saved_path_number(paths, process->stages[i].path));
-        profile_put_number(writer, (uint64_t)(process->stages[i].stage + 1));
+        profile_put_number(writer, (uint64_t)process->stages[i].stage + 1);
         profile_put_number(writer, process->stages[i].ns);
     }
 }
