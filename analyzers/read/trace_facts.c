@@ -78,12 +78,12 @@ static uint64_t number_of(const bt_trace *trace, const char *name)
 /* Of several snapshots of one recording the longest has the others' time in it. */
 static void add_cpu(struct read_cpu *cpu, const struct read_cpu *added, bool first, bool same)
 {
-    if (first)
+    bool one = same && !cpu->several && !added->several && cpu->pid == added->pid;
+
+    if (first || (one && added->seconds_ns > cpu->seconds_ns))
         *cpu = *added;
-    else if (!same || cpu->several || added->several || cpu->pid != added->pid)
+    else if (!one)
         cpu->several = true;
-    else if (added->seconds_ns > cpu->seconds_ns)
-        *cpu = *added;
 }
 
 static void read_cpu(const bt_trace *trace, struct read_told *told, bool first, bool same)
