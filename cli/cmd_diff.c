@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common_options.h"
+#include "compare.h"
+#include "diff_render.h"
+#include "err.h"
+#include "interrupt.h"
+#include "run_data.h"
+
+#define MOST_CONDITIONS 64
+
+static const char *format, *path, *json;
+static struct option_words fail_if;
+static bool all;
+
+static const struct option_row options[] = {
+    {.name = "format",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .value = &format,
+     .text = "the form of the answer: text or json (without it: text)"},
+    {.name = "json",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &json,
+     .text = "write it as JSON to FILE besides"},
+    {.name = "fail-if",
+     .type = OPTION_WORDS,
+     .argument = "CONDITION",
+     .value = &fail_if,
+     .text =
+         "exit with status 1 when the condition holds: 'write.p99 > +5%', "
+         "'write.opqueue.wait.mean > 200us' (mean, p50, p90, p99 of an op type or of its stage, "
+         "against a change that is not chance). Can be given several times"},
+    {.name = "all",
+     .type = OPTION_FLAG,
+     .value = &all,
+     .text = "show stages that take hardly any time, too"},
+    PATH_OPTION_ROW(path),
+    {0},
+};
+
+/* Everything that a comparison needs, in the order in which it comes about. */
+struct comparison {
+    int count;
+    char **names; /* weak */
+    struct side {
+        struct compare_side side;
+        struct compare_run *runs;   /* owned */
+        struct analysis **analyses; /* owned */
+        struct report **reports;    /* owned */
+    } sides[2];
+    size_t condition_count;
+    struct compare_condition conditions[MOST_CONDITIONS];
+    char words[MOST_CONDITIONS][160];
+};
+
+static int parse_conditions(struct comparison *comparison)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < fail_if.count; i++) {
+        const struct option_word *word = &fail_if.words[i];
+        char *text = comparison->words[i];
+        if (word->length >= sizeof(comparison->words[0]))
+            return err_set(EINVAL, "--fail-if: too long");
+        memcpy(text, word->text, word->length);
+        result = compare_condition_parse(text, &comparison->conditions[i]);
+    }
+    comparison->condition_count = fail_if.count;
+    return result;
+}
+
+/* Where the second side begins. */
+static int split(int count, char **names, int *before, int *after)
+{
+    *before = 0;
+    while (*before < count && strcmp(names[*before], "vs") != 0)
+        ++*before;
+    if (*before == count && count == 2)
+        *before = *after = 1;
+    else
+        *after = *before + 1;
+    if (*before == 0 || *after >= count)
+        return err_set(EINVAL, "diff needs two runs, or several on each side of the word `vs`: "
+                               "diff A1 A2 vs B1 B2");
+    return 0;
+}
+
+static int read_run(char *name, struct side *side, size_t number, struct supervision *supervision)
+{
+    const volatile int *stop = interrupt_install();
+    const struct analysis_options analysis_options = {.path = path, .windows = true};
+    struct run_data data = {.counts = {.tracer = ""}};
+    int result = analysis_new(&analysis_options, &side->analyses[number]);
+    if (result == 0)
+        result = run_data_read(&name, 1, side->analyses[number], supervision, stop, &data);
+    if (result == 0 && *stop)
+        result = err_set(EINTR, "interrupted: half a run is not compared");
+    if (result == 0)
+        result =
+            analysis_report(side->analyses[number], &data.counts, NULL, &side->reports[number]);
+    if (result == 0)
+        side->runs[number] = (struct compare_run){name, side->reports[number],
+                                                  analysis_windows(side->analyses[number])};
+    return result;
+}
+
+static int read_side(int count, char **names, struct side *side, struct supervision *supervision)
+{
+    size_t runs = (size_t)count;
+    side->runs = calloc(runs, sizeof(*side->runs));
+    side->analyses = calloc(runs, sizeof(*side->analyses));
+    side->reports = calloc(runs, sizeof(*side->reports));
+    if (!side->runs || !side->analyses || !side->reports)
+        return err_no_memory();
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < runs; i++) {
+        side->side.count = i + 1;
+        result = read_run(names[i], side, i, supervision);
+    }
+    side->side.runs = side->runs;
+    return result;
+}
+
+static void free_side(struct side *side)
+{
+    for (size_t i = 0; i < side->side.count; i++) {
+        report_free(side->reports[i]);
+        analysis_free(side->analyses[i]);
+    }
+    free(side->runs);
+    free(side->analyses);
+    free(side->reports);
+}
+
+static int write_json(const struct report_diff *diff)
+{
+    FILE *out = fopen(json, "we");
+    if (!out)
+        return err_set(errno, "%s: cannot be written: %s", json, strerror(errno));
+    int result = err_prefix(render_diff_json(diff, out), "%s", json);
+    if (fclose(out) == EOF && result == 0)
+        result = err_set(errno, "%s: cannot be written: %s", json, strerror(errno));
+    return result;
+}
+
+static int write_answer(const struct report_diff *diff)
+{
+    struct winsize size;
+    int width = 0, result = json ? write_json(diff) : 0;
+    if (result < 0)
+        return result;
+    if (format && strcmp(format, "json") == 0)
+        return render_diff_json(diff, stdout);
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return render_diff_text(diff, width, all, stdout);
+}
+
+/* The conditions that hold are the failure of the command. */
+static int judge(struct comparison *comparison, struct report_diff *diff)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < comparison->condition_count; i++)
+        result = compare_condition_judge(&comparison->conditions[i], diff);
+    return result;
+}
+
+static int holding(const struct report_diff *diff)
+{
+    for (size_t i = 0; i < diff->condition_count; i++)
+        if (diff->conditions[i].holds)
+            return err_set(ECANCELED, "--fail-if '%s' holds: %s", diff->conditions[i].text,
+                           diff->conditions[i].why);
+    return 0;
+}
+
+static int work(void *context, struct supervision *supervision)
+{
+    struct comparison *comparison = context;
+    struct report_diff *diff = NULL;
+    int before, after;
+    int result = split(comparison->count, comparison->names, &before, &after);
+    if (result == 0)
+        result = read_side(before, comparison->names, &comparison->sides[0], supervision);
+    if (result == 0)
+        result = read_side(comparison->count - after, comparison->names + after,
+                           &comparison->sides[1], supervision);
+    supervision->past_the_data = 1;
+    if (result == 0)
+        result = compare_sides(&comparison->sides[0].side, &comparison->sides[1].side, &diff);
+    if (result == 0)
+        result = judge(comparison, diff);
+    if (result == 0)
+        result = write_answer(diff);
+    if (result == 0)
+        result = holding(diff);
+    report_diff_free(diff);
+    free_side(&comparison->sides[0]);
+    free_side(&comparison->sides[1]);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct comparison comparison;
+    const struct supervisor_options supervisor_options = {.data_name = "one of the runs"};
+    int before, after;
+    if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+        return err_set(EINVAL, "no form is called '%.32s': text or json", format);
+    comparison.count = argc;
+    comparison.names = argv;
+    int result = split(argc, argv, &before, &after);
+    if (result == 0)
+        result = parse_conditions(&comparison);
+    if (result < 0)
+        return result;
+    result = supervise(work, &comparison, &supervisor_options);
+    /* wrong use was ruled out before: from here on it is the data */
+    return result == -EINVAL ? -EBADMSG : result;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .arguments = "BEFORE... [vs] AFTER...",
+    .summary = "two runs, or several a side: what changed, how sure",
+    .text =
+        "Compares two profiles (`optrail report --save`) or traces, or several on each side of the "
+        "word `vs`: for each op type and stage, by how much mean and percentiles changed, between "
+        "which bounds (95 %), and whether chance alone could do that, all tests together.\n\n"
+        "Of one run a side, chance is judged by how windows of time differ (circular block "
+        "bootstrap). Of several runs a side, by how these differ, which is what counts when "
+        "caches, placement or neighbours change from run to run.\n\n"
+        "Where the loads are not comparable (op mix, size, depth, duration, warming up), it says "
+        "so. With --fail-if, a change that is both beyond the limit and beyond chance is a "
+        "failure.",
+    .examples = "optrail diff before.profile after.profile\twhat changed\n"
+                "optrail diff a1 a2 a3 vs b1 b2 b3\tthree runs a side\n"
+                "optrail diff --fail-if 'write.p99 > +5%' main.profile new.profile\tin CI",
+    .options = options,
+    .minimum_arguments = 2,
+    .maximum_arguments = -1,
+    .run = run,
+};

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`optrail diff`: what was injected is found and named, what was not is not, and the conditions of
+--fail-if decide the exit status."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import fleet
+
+OPTRAIL = os.environ["OPTRAIL"]
+MAKE_TRACE = os.environ["MAKE_TRACE"]
+OPS = 1500
+
+
+class Diff(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="optrail-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        for i, (name, scale) in enumerate((("a1", 1), ("a2", 1), ("a3", 1), ("b1", 1.5), ("b2", 1.5),
+                                           ("b3", 1.5))):
+            fleet.make(MAKE_TRACE, cls.directory, name,
+                       fleet.daemon(random.Random(10 + i), 0, OPS, scale=scale))
+            subprocess.run([OPTRAIL, "report", "--path", fleet.STORE, "--save", f"{name}.profile",
+                            "-o", "/dev/null", name], cwd=cls.directory, check=True)
+        # fewer ops, of another size
+        lines = fleet.daemon(random.Random(30), 0, OPS // 3, scale=1).replace(" 4096 0\n",
+                                                                             " 65536 0\n")
+        fleet.make(MAKE_TRACE, cls.directory, "other", lines)
+
+    def diff(self, *arguments, status=0):
+        done = subprocess.run([OPTRAIL, "diff", *arguments], cwd=self.directory,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def json(self, *arguments):
+        """The comparison, its types by name, and of the writes their rows by name."""
+        done = json.loads(self.diff("--format", "json", *arguments).stdout)
+        types = {row["type"]: row for row in done["types"]}
+        return done, types, {row["stage"]: row for row in types["write"]["rows"]}
+
+    def test_the_same_but_for_chance(self):
+        done, types, _ = self.json("a1.profile", "a2.profile")
+        self.assertEqual([row["changed"] for row in done["types"]], [False, False])
+        self.assertIn("no difference that this data can show", types["write"]["text"])
+        self.assertGreater(done["tests"], 20)
+
+    def test_a_slower_stage_is_named_with_its_size(self):
+        for runs in (("a1.profile", "b1.profile"),
+                     ("a1.profile", "a2.profile", "a3.profile", "vs", "b1.profile", "b2.profile",
+                      "b3.profile")):
+            done, types, rows = self.json(*runs)
+            self.assertEqual(done["between_runs"], len(runs) > 2)
+            self.assertEqual((types["write"]["changed"], types["write"]["cause"]),
+                             (True, "replica.wait"))
+            self.assertFalse(types["read"]["changed"])
+            # the journal's writes, 150 us, take half as long again: the wait for the peers, which
+            # answer after them, has it
+            change = rows["replica.wait"]["mean"]
+            self.assertTrue(change["low_ns"] < 75_000 < change["high_ns"], change)
+            self.assertTrue(change["significant"])
+            for stage in ("messenger.recv", "opqueue.wait", "reply.send"):
+                self.assertFalse(rows[stage]["mean"]["significant"], stage)
+            self.assertAlmostEqual(sum(row["mean"]["change_ns"] for name, row in rows.items() if name),
+                                   rows[""]["mean"]["change_ns"], delta=10)
+
+    def test_traces_and_profiles_are_compared_alike(self):
+        from_profiles = self.diff("--format", "json", "a1.profile", "b1.profile").stdout
+        from_traces = self.diff("--format", "json", "--path", fleet.STORE, "a1", "b1").stdout
+        self.assertEqual(from_profiles, from_traces)
+
+    def test_conditions(self):
+        slower = ("a1.profile", "b1.profile")
+        for condition, status in (("write.mean > +5%", 1), ("write.mean > 40%", 0),
+                                  ("write.replica.wait.mean > 20us", 1), ("write.p50<-1%", 0),
+                                  ("read.mean > 0%", 0)):
+            done = self.diff("--fail-if", condition, *slower, status=status)
+            self.assertIn(("FAIL " if status else "ok ") + condition, done.stdout)
+            self.assertEqual(done.stderr.count("\n"), status, done.stderr)
+        for condition in ("write", "write.p98 > 1%", "write.mean > 5", "write.mean = 5%", "> 5%",
+                          "write.mean > x%", "write.mean > 5% or so", ".mean > 1%"):
+            done = self.diff("--fail-if", condition, *slower, status=2)
+            self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
+            self.assertIn(condition, done.stderr)
+        # what cannot be told is a failure, too
+        self.assertIn("no such stage", self.diff("--fail-if", "write.nothing.mean > 1%", *slower,
+                                                 status=1).stderr)
+        self.assertIn("no side has such ops", self.diff("--fail-if", "erase.mean > 1%", *slower,
+                                                        status=1).stderr)
+
+    def test_other_work_is_said(self):
+        done, _, _ = self.json("--path", fleet.STORE, "a1", "other")
+        warnings = "\n".join(done["warnings"])
+        for words in ("another size of ops", "not equally long", "one run a side", "only"):
+            self.assertIn(words, warnings)
+        done, _, _ = self.json("a1.profile", "a2.profile", "vs", "b1.profile", "b2.profile")
+        self.assertNotIn("one run a side", "\n".join(done["warnings"]))
+
+    def test_wrong_use(self):
+        for runs in (("a1.profile",), ("a1.profile", "vs"), ("vs", "a1.profile", "a2.profile"),
+                     ("a1.profile", "a2.profile", "b1.profile"),
+                     ("--format", "xml", "a1.profile", "a2.profile")):
+            self.assertEqual(self.diff(*runs, status=2).stderr.count("\n"), 1)
+        self.assertIn("none.profile", self.diff("none.profile", "a1.profile", status=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
