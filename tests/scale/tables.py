@@ -83,12 +83,12 @@ class Law(unittest.TestCase):
 
     def test_intervals_hold_the_truth_as_often_as_they_promise(self):
         draw, truth, inside = random.Random(1), (1000, 0.05, 0.0005), 0
-        for _ in range(60):
+        for _ in range(30):
             noisy = table(lambda depth: law(*truth, depth) * draw.lognormvariate(0, 0.03))
             one = figures(noisy)["series"][0]
             inside += one["contention"]["low"] <= truth[1] <= one["contention"]["high"]
-        # 95 % are promised; of 60 fewer than 50 would come out once in 10,000 times
-        self.assertGreaterEqual(inside, 50)
+        # 95 % are promised; of 30 fewer than 24 would come out once in 600 times
+        self.assertGreaterEqual(inside, 24)
 
     def test_one_bad_row_does_not_bend_the_law(self):
         depths = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -200,14 +200,14 @@ class Tables(unittest.TestCase):
 
     def test_every_prefix_of_a_table_is_answered_in_a_line_or_a_report(self):
         whole = MEMSTORE[:220]
-        for length in range(0, len(whole), 3):
+        for length in range(0, len(whole), 7):
             done = scale(whole[:length])
             self.assertIn(done.returncode, (0, 1), done)
             self.assertEqual(done.stderr.count("\n"), done.returncode)
 
     def test_damaged_tables_do_no_harm(self):
         draw = random.Random(2)
-        for _ in range(80):
+        for _ in range(40):
             damaged = bytearray(MEMSTORE.encode())
             for _ in range(draw.randrange(1, 12)):
                 damaged[draw.randrange(len(damaged))] = draw.randrange(256)
