@@ -29,6 +29,7 @@ COMMIT = {
     "filestore": ["filestore.submit", "journal.queue", "journal.write", "commit.queue"],
 }
 MOST_UNATTRIBUTED = 0.02
+ROUNDS = int(os.environ.get("OPTRAIL_TEST_ROUNDS", 3))  # of a load whose every op is counted
 
 
 def attach(cluster, *options):
@@ -82,15 +83,14 @@ def check_source(report, store):
     assert re.fullmatch(r"16\.2\.\d+", source["version"]), source
 
 
-def case_exact():
-    with Cluster("memstore") as cluster:
-        made, report = traced_bench(cluster)
-        check_counts(made, report)
-        # an op of somebody else's may be under way when the probes go in; no other is missed
-        early = report["counts"]["other"]["unmatched_before_start"]
-        assert report["counts"]["unmatched_events"] == early <= 3, report["counts"]
-        check_source(report, "memstore")
-        check_stages(report, "memstore")
+def exact(cluster):
+    made, report = traced_bench(cluster)
+    check_counts(made, report)
+    # an op of somebody else's may be under way when the probes go in; no other is missed
+    early = report["counts"]["other"]["unmatched_before_start"]
+    assert report["counts"]["unmatched_events"] == early <= 3, report["counts"]
+    check_source(report, "memstore")
+    check_stages(report, "memstore")
 
 
 # What a client does to an image besides reading and writing: it reads its header and much else by
@@ -98,8 +98,8 @@ def case_exact():
 OPENING = {"class method": 10, "read": 1, "write": 2}
 
 
-def count_ten_times(store):
-    """Ten times a load of three clients, a reading and a writing rados bench and a fio on a block
+def count_each_op(store):
+    """Again and again a load of three clients, a reading and a writing rados bench and a fio on a block
     device: each of their ops is counted once, as what it is; and so does the OSD itself."""
     if not shutil.which("fio") or not shutil.which("rbd"):
         tracing.skip("fio or rbd is not installed")
@@ -107,7 +107,7 @@ def count_ten_times(store):
     with Cluster(store, "rbd_cache=false", "rbd_io_scheduler=none") as cluster:
         cluster.bench("write", 1)
         cluster.make_disk(8)
-        for number in range(10):
+        for number in range(ROUNDS):
             before = cluster.ask("perf dump")["osd"]
             tracer = attach(cluster)
             with concurrent.futures.ThreadPoolExecutor() as clients:
@@ -134,15 +134,15 @@ def count_ten_times(store):
 
 
 def case_counts_memstore():
-    count_ten_times("memstore")
+    count_each_op("memstore")
 
 
 def case_counts_filestore():
-    count_ten_times("filestore")
+    count_each_op("filestore")
 
 
 def case_counts_bluestore():
-    count_ten_times("bluestore")
+    count_each_op("bluestore")
 
 
 def case_filestore():
@@ -153,39 +153,60 @@ def case_filestore():
         check_stages(report, "filestore")
 
 
+def listed(cluster):
+    """`optrail list` knows the daemons by kind, id, version and store."""
+    rows = json.loads(subprocess.run([OPTRAIL, "list", "--format", "json"], check=True,
+                                     capture_output=True, text=True).stdout)
+    row = [row for row in rows if row["pid"] == cluster.pid][0]
+    assert (row["kind"], row["id"], row["store"]) == ("ceph-osd", "0", "bluestore"), row
+    assert re.fullmatch(r"16\.2\.\d+", row["version"]) and row["traceable"], row
+    for level, probes in row["probes"].items():
+        tracer = attach(cluster, "--detail", level)
+        said = tracer.said()
+        tracer.finish()
+        assert f": {probes} probes by " in said, (level, probes, said)
+    table = subprocess.run([OPTRAIL, "list"], check=True, capture_output=True, text=True).stdout
+    assert f"{row['probes']['basic']} basic, {row['probes']['standard']} standard" in table, table
+    with open(f"{cluster.directory}/run/mon.a.pid") as file:
+        mon = int(file.read())
+    row = [row for row in rows if row["pid"] == mon][0]
+    assert (row["kind"], row["id"], row["traceable"]) == ("ceph-mon", "a", False), row
+
+
 def case_bluestore():
     with Cluster("bluestore") as cluster:
         made, report = traced_bench(cluster)
         check_counts(made, report)
         check_source(report, "bluestore")
         check_stages(report, "bluestore")
+        listed(cluster)
 
 
-def case_tracker_off():
+def tracker_off(cluster):
     """Without the op tracker all is the same: nothing at standard detail comes from it."""
-    with Cluster("memstore", "osd_enable_op_tracker=false") as cluster:
-        made, report = traced_bench(cluster)
-        check_counts(made, report)
-        check_stages(report, "memstore")
+    cluster.set(osd_enable_op_tracker="false")
+    made, report = traced_bench(cluster)
+    check_counts(made, report)
+    check_stages(report, "memstore")
+    cluster.set(osd_enable_op_tracker="true")
 
 
-def case_errors():
+def failed_ops(cluster):
     """Ops that fail are answered, too: each is counted once, as failed."""
-    with Cluster("memstore") as cluster:
-        tracer = attach(cluster)
-        for words in (["get", "missing", "/dev/null"], ["stat", "missing"], ["rm", "missing"],
-                      ["put", "there", cluster.environment["CEPH_CONF"]],
-                      ["getxattr", "there", "missing"], ["create", "there"]):
-            subprocess.run(["rados", "-p", "bench", *words], env=cluster.environment,
-                           capture_output=True, check=False)
-        status, output = tracer.finish()
-        report = json.loads(output)
-        assert status == 0
-        assert sum(op["count"] for op in report["ops"]) == 6, output
-        assert sum(op["failed"] for op in report["ops"]) == 5, output
-        # a failed write counts as answered when its error is noted: its reply comes later, from a
-        # thread that does not say whose it is
-        assert report["counts"]["unmatched_events"] <= 3, report["counts"]
+    tracer = attach(cluster)
+    for words in (["get", "missing", "/dev/null"], ["stat", "missing"], ["rm", "missing"],
+                  ["put", "there", cluster.environment["CEPH_CONF"]],
+                  ["getxattr", "there", "missing"], ["create", "there"]):
+        subprocess.run(["rados", "-p", "bench", *words], env=cluster.environment,
+                       capture_output=True, check=False)
+    status, output = tracer.finish()
+    report = json.loads(output)
+    assert status == 0
+    assert sum(op["count"] for op in report["ops"]) == 6, output
+    assert sum(op["failed"] for op in report["ops"]) == 5, output
+    # a failed write counts as answered when its error is noted: its reply comes later, from a
+    # thread that does not say whose it is
+    assert report["counts"]["unmatched_events"] <= 3, report["counts"]
 
 
 def errors_of_a_daemon(cluster):
@@ -194,58 +215,35 @@ def errors_of_a_daemon(cluster):
     return [line for line in cluster.errors() if "full status failsafe" not in line]
 
 
-def case_lives():
+def lives(cluster):
     """The daemon does not notice: not the attaching and detaching, nor that the tracer is killed."""
-    with Cluster("memstore") as cluster:
-        before = errors_of_a_daemon(cluster)
-        bench = subprocess.Popen(["rados", "-p", "bench", "bench", "8", "write", "-b", "4096",
-                                  "-t", "16"], env=cluster.environment, stdout=subprocess.DEVNULL)
-        for number in (signal.SIGINT, signal.SIGKILL) * 3:
-            tracer = attach(cluster)
-            assert tracing.changed_code(cluster.pid) > 0, "no breakpoints: this tests nothing"
-            status, _ = tracer.finish(number)
-            assert status == (0 if number == signal.SIGINT else -number), status
-            tracing.wait_for("the probes to go", lambda: tracing.changed_code(cluster.pid) == 0)
-        assert bench.wait() == 0
-        cluster.bench("write", 1)
-        assert os.path.exists(f"/proc/{cluster.pid}/exe"), "the OSD is gone"
-        assert errors_of_a_daemon(cluster) == before, cluster.errors()
-
-
-def case_osd_ends():
-    """The OSD is killed while it is traced: the report has what there was."""
-    with Cluster("memstore") as cluster:
+    before = errors_of_a_daemon(cluster)
+    bench = subprocess.Popen(["rados", "-p", "bench", "bench", "6", "write", "-b", "4096",
+                              "-t", "16"], env=cluster.environment, stdout=subprocess.DEVNULL)
+    for number in (signal.SIGINT, signal.SIGKILL) * 2:
         tracer = attach(cluster)
-        made = cluster.bench("write", 1)
-        os.kill(cluster.pid, signal.SIGKILL)
-        tracing.wait_for("optrail to end", tracer.ended)
-        said = tracer.said()
-        status, output = tracer.finish(None)
-        assert status == 0 and "has ended" in said, (status, said)
-        counts = {op["type"]: op["count"] for op in json.loads(output)["ops"]}
-        # the bench also removes its objects, or began to
-        assert counts["write"] >= made, (made, counts)
+        assert tracing.changed_code(cluster.pid) > 0, "no breakpoints: this tests nothing"
+        status, _ = tracer.finish(number)
+        assert status == (0 if number == signal.SIGINT else -number), status
+        tracing.wait_for("the probes to go", lambda: tracing.changed_code(cluster.pid) == 0)
+    assert bench.wait() == 0
+    cluster.bench("write", 1)
+    assert os.path.exists(f"/proc/{cluster.pid}/exe"), "the OSD is gone"
+    assert errors_of_a_daemon(cluster) == before, cluster.errors()
 
 
-def case_list():
-    """`optrail list` knows the daemons by kind, id, version and store."""
-    with Cluster("bluestore") as cluster:
-        rows = json.loads(subprocess.run([OPTRAIL, "list", "--format", "json"], check=True,
-                                         capture_output=True, text=True).stdout)
-        row = [row for row in rows if row["pid"] == cluster.pid][0]
-        assert (row["kind"], row["id"], row["store"]) == ("ceph-osd", "0", "bluestore"), row
-        assert re.fullmatch(r"16\.2\.\d+", row["version"]) and row["traceable"], row
-        for level, probes in row["probes"].items():
-            tracer = attach(cluster, "--detail", level)
-            said = tracer.said()
-            tracer.finish()
-            assert f": {probes} probes by " in said, (level, probes, said)
-        table = subprocess.run([OPTRAIL, "list"], check=True, capture_output=True, text=True).stdout
-        assert f"{row['probes']['basic']} basic, {row['probes']['standard']} standard" in table, table
-        with open(f"{cluster.directory}/run/mon.a.pid") as file:
-            mon = int(file.read())
-        row = [row for row in rows if row["pid"] == mon][0]
-        assert (row["kind"], row["id"], row["traceable"]) == ("ceph-mon", "a", False), row
+def osd_ends(cluster):
+    """The OSD is killed while it is traced: the report has what there was."""
+    tracer = attach(cluster)
+    made = cluster.bench("write", 1)
+    os.kill(cluster.pid, signal.SIGKILL)
+    tracing.wait_for("optrail to end", tracer.ended)
+    said = tracer.said()
+    status, output = tracer.finish(None)
+    assert status == 0 and "has ended" in said, (status, said)
+    counts = {op["type"]: op["count"] for op in json.loads(output)["ops"]}
+    # the bench also removes its objects, or began to
+    assert counts["write"] >= made, (made, counts)
 
 
 def attach_with_map(cluster, change):
@@ -261,35 +259,34 @@ def attach_with_map(cluster, change):
                               env=dict(os.environ, OPTRAIL_MAPS=maps))
 
 
-def case_maps():
+def changed_maps(cluster):
     """A function that is not there: an optional one is left out and named, a required one refuses."""
-    with Cluster("memstore") as cluster:
-        # a build of which no fields are known: another function tells who asks, and nothing is left out
-        # but what that leaves open
-        done = attach_with_map(cluster, lambda text: text.replace("build_id: f", "build_id: e"))
-        assert done.returncode == 0, done.stderr
-        notes = json.loads(done.stdout)["notes"]
-        for text in (done.stderr, str(notes)):
-            assert "op.identify (" not in text and "op.header_read (where" in text, text
-            assert "op.released at OSD::dequeue_op (where" in text, text
+    # a build of which no fields are known: another function tells who asks, and nothing is left out
+    # but what that leaves open
+    done = attach_with_map(cluster, lambda text: text.replace("build_id: f", "build_id: e"))
+    assert done.returncode == 0, done.stderr
+    notes = json.loads(done.stdout)["notes"]
+    for text in (done.stderr, str(notes)):
+        assert "op.identify (" not in text and "op.header_read (where" in text, text
+        assert "op.released at OSD::dequeue_op (where" in text, text
 
-        # which may not be there
-        done = attach_with_map(cluster, lambda text: text.replace(
-            "_ZN12PrimaryLogPG9OpContext", "_ZN12PrimaryLogPG9NoContext").replace(
-            "build_id: f", "build_id: e"))
-        assert done.returncode == 0, done.stderr
-        assert "op.identify (the program has no such function)" in done.stderr, done.stderr
-        assert any("op.identify" in note for note in json.loads(done.stdout)["notes"]), done.stdout
+    # which may not be there
+    done = attach_with_map(cluster, lambda text: text.replace(
+        "_ZN12PrimaryLogPG9OpContext", "_ZN12PrimaryLogPG9NoContext").replace(
+        "build_id: f", "build_id: e"))
+    assert done.returncode == 0, done.stderr
+    assert "op.identify (the program has no such function)" in done.stderr, done.stderr
+    assert any("op.identify" in note for note in json.loads(done.stdout)["notes"]), done.stdout
 
-        done = attach_with_map(cluster, lambda text: text.replace(
-            "_ZN12PrimaryLogPG12log_op_stats", "_ZN12PrimaryLogPG12no_op_stats").replace(
-            "build_id: f", "build_id: e"))
-        assert done.returncode == 1 and done.stdout == "", done.stdout
-        assert "osd.answer cannot be probed at PrimaryLogPG::log_op_stats" in done.stderr, done.stderr
+    done = attach_with_map(cluster, lambda text: text.replace(
+        "_ZN12PrimaryLogPG12log_op_stats", "_ZN12PrimaryLogPG12no_op_stats").replace(
+        "build_id: f", "build_id: e"))
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert "osd.answer cannot be probed at PrimaryLogPG::log_op_stats" in done.stderr, done.stderr
 
-        done = attach_with_map(cluster, lambda text: text + "  - {point: no.such}\n")
-        assert done.returncode == 1 and "unknown point 'no.such'" in done.stderr, done.stderr
-        assert tracing.changed_code(cluster.pid) == 0
+    done = attach_with_map(cluster, lambda text: text + "  - {point: no.such}\n")
+    assert done.returncode == 1 and "unknown point 'no.such'" in done.stderr, done.stderr
+    assert tracing.changed_code(cluster.pid) == 0
 
 
 def processes_with(words):
@@ -341,6 +338,14 @@ def case_cluster():
     assert cluster_script("start", "--store", "tape").returncode == 2
     assert cluster_script("start", "--preload", "/nonexistent").returncode == 2
     assert cluster_script("dance").returncode == 2
+
+
+def case_memstore():
+    """What needs nothing but a daemon, one after the other on the same."""
+    with Cluster("memstore") as cluster:
+        for part in exact, tracker_off, failed_ops, changed_maps, lives, osd_ends:
+            print(part.__name__, flush=True)
+            part(cluster)
 
 
 tracing.need_tracing()

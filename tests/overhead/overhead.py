@@ -104,7 +104,7 @@ def case_control():
     three in a row only if something pulls it away."""
     bench = Bench()
     for attempt in range(3):
-        done = bench.run("--control", "--pairs", "40", "--slice", "0.1", "--json", "-")
+        done = bench.run("--control", "--pairs", "20", "--slice", "0.1", "--json", "-")
         report = json.loads(done.stdout)
         figures = figures_of(report)
         assert report["control"] and report["events"] == 0, report
