@@ -27,6 +27,10 @@
     X(of_which_after_finish)                                                                       \
     X(at_pauses) X(begun_before) X(traced_ns) X(stamps_refused) X(backwards)
 
+/* What a recording tells of the CPUs. */
+#define CPU_FACTS(X)                                                                               \
+    X(pid) X(seconds_ns) X(run_ns) X(wait_ns) X(cpus) X(busy_millionths) X(threads) X(ended)
+
 static void save_run(const struct read_counts *counts, struct profile_writer *writer)
 {
     profile_put_row(writer, "run");
@@ -71,6 +75,14 @@ static void save_told(const struct read_told *told, struct profile_writer *write
     profile_put_word(writer, told->id);
     profile_put_word(writer, told->recording);
     profile_put_number(writer, told->unfinished);
+    if (told->cpu.told || told->cpu.several) {
+        profile_put_row(writer, "told-cpu");
+        profile_put_number(writer, told->cpu.told);
+        profile_put_number(writer, told->cpu.several);
+#define PUT(field) profile_put_number(writer, (uint64_t)told->cpu.field);
+        CPU_FACTS(PUT)
+#undef PUT
+    }
     for (size_t i = 0; i < told->count_count; i++) {
         profile_put_row(writer, "told-count");
         profile_put_word(writer, told->counts[i].name);
@@ -97,6 +109,13 @@ static void load_told(struct read_told *told, struct profile_reader *reader)
     take_text(reader, told->id, sizeof(told->id));
     take_text(reader, told->recording, sizeof(told->recording));
     told->unfinished = profile_number(reader, MOST);
+    if (profile_take_row(reader, "told-cpu")) {
+        told->cpu.told = profile_number(reader, 1);
+        told->cpu.several = profile_number(reader, 1);
+#define TAKE(field) told->cpu.field = (__typeof__(told->cpu.field))profile_number(reader, MOST);
+        CPU_FACTS(TAKE)
+#undef TAKE
+    }
     while (profile_take_row(reader, "told-count")) {
         if (told->count_count == READ_TOLD_COUNTS) {
             profile_wrong(reader, "more than %d counts", READ_TOLD_COUNTS);

@@ -280,7 +280,7 @@ static void pool_side(const char *type, const struct type_side *side, struct poo
 static int make_spreads(const char *type, const struct pool *pool, struct type_side *side)
 {
     int rc = 0;
-    side->spreads = calloc(side->side->count, sizeof(*side->spreads));
+    side->spreads = calloc(side->side->count + 1, sizeof(*side->spreads));
     if (!side->spreads)
         return err_no_memory();
     for (size_t i = 0; rc == 0 && i < side->side->count; i++) {
