@@ -4,7 +4,8 @@
 
 /*
  * The probe API that a daemon calls: C and C++, this header and the static library
- * liboptrail-probes.a.
+ * liboptrail-probes.a. Both are for old compilers too: the header is C99 and C++98, the library
+ * GNU C99.
  *
  *     OPTRAIL(opqueue_enqueue, request, shard, 0);
  *
@@ -37,6 +38,7 @@ enum optrail_wait_kind {
 #define OPTRAIL_WAIT(name, class, owner, text) OPTRAIL_WAIT_##name,
 #include <optrail/waits.def>
 #undef OPTRAIL_WAIT
+    OPTRAIL_WAIT_KINDS /* how many there are; C++98 allows no comma before the brace */
 };
 
 /* The longest text of an event, in bytes without the NUL. */
