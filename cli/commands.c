@@ -6,8 +6,8 @@
 /* Each verb stands in its file cmd_NAME.c. Those with an #ifdef are there only when the build has
  * what they need (cli/CMakeLists.txt). */
 extern const struct command command_list, command_attach, command_record, command_report,
-    command_flame, command_locks, command_scale, command_diff, command_paths, command_points,
-    command_bench, command_help;
+    command_flame, command_locks, command_scale, command_import, command_diff, command_paths,
+    command_points, command_bench, command_help;
 
 const struct command *const commands[] = {
 #ifdef OPTRAIL_HAVE_LIST
@@ -23,7 +23,8 @@ const struct command *const commands[] = {
 #ifdef OPTRAIL_HAVE_LOCKS
     &command_locks,
 #endif
-    &command_flame,  &command_scale, &command_diff, &command_paths, &command_points,
+    &command_flame,  &command_scale, &command_import,
+    &command_diff,   &command_paths, &command_points,
 #ifdef OPTRAIL_HAVE_BENCH
     &command_bench,
 #endif

@@ -90,6 +90,14 @@ static const struct field peer_fields[] = {
     {0},
 };
 
+static const struct field figure_fields[] = {
+    {.key = "source", FIELD_TEXT, offsetof(struct report_figure, source)},
+    {.key = "name", FIELD_TEXT, offsetof(struct report_figure, name)},
+    {.key = "value", FIELD_REAL, offsetof(struct report_figure, value)},
+    {.key = "unit", FIELD_TEXT, offsetof(struct report_figure, unit)},
+    {0},
+};
+
 static const struct field verdict_fields[] = {
     {.key = "rank", FIELD_INT, offsetof(struct report_verdict, rank)},
     {.key = "cause", FIELD_TEXT, offsetof(struct report_verdict, cause)},
@@ -274,6 +282,12 @@ static const struct field report_fields[] = {
      offsetof(struct report, rhythm_count),
      sizeof(struct report_rhythm),
      rhythm_fields},
+    {.key = "figures",
+     FIELD_ROWS,
+     offsetof(struct report, figures),
+     offsetof(struct report, figure_count),
+     sizeof(struct report_figure),
+     figure_fields},
     {0},
 };
 

@@ -300,6 +300,12 @@ static const struct {
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
     {"unmatched_after_finish", NULL},
     {"damaged_streams", NULL}, /* a note says more */
+    {"events_out_of_order", "told out of order"},
+    {"wrapped_durations", "whose duration wrapped around: ignored"},
+    {"repeated_events", "told twice"},
+    {"events_without_time", "without a time"},
+    {"rows_unusable", "rows that could not be used"},
+    {"quoted_lines", NULL}, /* mended */
 };
 
 const char *text_meaning(const char *counter)
@@ -364,7 +370,8 @@ void text_losses(const struct report *report, int width, FILE *out)
              unit_count(report->counts.ops, number, sizeof(number)),
              report->counts.ops == 1 ? "" : "s");
     fputc('\n', out);
-    text_paragraph(out, 0, width, line);
+    if (strcmp(report->source.kind, "import") != 0)
+        text_paragraph(out, 0, width, line);
 
     list_counts(list, sizeof(list), report->counts.incomplete, report->counts.incomplete_count);
     if (list[0]) {
@@ -391,6 +398,10 @@ void text_losses(const struct report *report, int width, FILE *out)
 
 static void text_report(const struct report *report, int width, bool tails, FILE *out)
 {
+    if (strcmp(report->source.kind, "import") == 0) {
+        text_imported(report, width, out);
+        return;
+    }
     text_source(report, width, out);
     sources(report, out);
     text_verdicts(report, width, out);

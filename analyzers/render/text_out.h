@@ -53,6 +53,9 @@ void text_cpu(FILE *out, const struct report *report, int width);
  * be said. `all`: also what makes slow ops slow, and the slowest ops as waterfalls. */
 void text_tails(FILE *out, const struct report *report, int width, bool all);
 
+/* A whole report of imported evidence. */
+void text_imported(const struct report *report, int width, FILE *out);
+
 /* The slowest ops. */
 void text_exemplars(FILE *out, const struct report *report, int width);
 

@@ -183,6 +183,12 @@ void report_free(struct report *report)
     for (size_t i = 0; i < report->exemplar_count; i++)
         free_exemplar(&report->exemplars[i]);
     free(report->exemplars);
+    for (size_t i = 0; i < report->figure_count; i++) {
+        free(report->figures[i].source);
+        free(report->figures[i].name);
+        free(report->figures[i].unit);
+    }
+    free(report->figures);
     free_contention(report);
     report_free_tails(report);
     free(report);
@@ -341,6 +347,26 @@ int report_add_verdict(struct report *report, const struct report_verdict *verdi
     row->knobs = copy_strings(verdict->knobs);
     row->evidence = copy_strings(verdict->evidence);
     return row->knobs && row->evidence ? 0 : err_no_memory();
+}
+
+int report_add_figure(struct report *report, const char *source, const char *name, double value,
+                      const char *unit)
+{
+    struct report_figure *row =
+        report_append(&report->figures, &report->figure_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    row->value = value;
+    if (report_set_string(&row->source, source) < 0 || report_set_string(&row->name, name) < 0 ||
+        report_set_string(&row->unit, unit) < 0) {
+        free(row->source);
+        free(row->name);
+        free(row->unit);
+        report->figure_count--;
+        return -ENOMEM;
+    }
+    return 0;
 }
 
 int report_add_note(struct report *report, const char *format, ...)

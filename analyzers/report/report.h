@@ -233,9 +233,17 @@ struct report_cpu {
     uint64_t ended;   /* threads that were there at the beginning only: theirs is not in the sums */
 };
 
+/* A figure of somebody else's tool, as it said it or as it follows from what it said. */
+struct report_figure {
+    char *source; /* the file and the part of it */
+    char *name;   /* "latency.mean" */
+    double value;
+    char *unit; /* "s", "op/s", "B/s", "" for a number */
+};
+
 struct report {
     struct {
-        char *kind;   /* "lttng", "bpf", "ctf" */
+        char *kind;   /* "lttng", "bpf", "ctf", "import" */
         char *daemon; /* "" where not known */
         char *id;
         char *version;
@@ -296,6 +304,8 @@ struct report {
     struct report_stall *stalls; /* at most one: of all stalls */
     size_t rhythm_count;
     struct report_rhythm *rhythms; /* at most one */
+    size_t figure_count;
+    struct report_figure *figures; /* of imported evidence, in its order */
 };
 
 /* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
@@ -336,6 +346,8 @@ int report_add_lock_site(struct report_lock *lock, const char *frames, uint64_t 
 /* Sorts by time, the most first, and sets the shares of the whole. */
 void report_sort_parts(struct report_part *parts, size_t count);
 
+int report_add_figure(struct report *report, const char *source, const char *name, double value,
+                      const char *unit); /* copies */
 int report_add_note(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

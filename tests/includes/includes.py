@@ -31,6 +31,7 @@ ALLOWED = {
     "analyzers/scale": ["analyzers/report"],
     "analyzers/compare": ["bpf/fold", "analyzers/fold", "analyzers/trail", "analyzers/model",
                           "analyzers/report", "tracepoints"],
+    "analyzers/import": ["analyzers/report"],
     "analyzers/locks": ["analyzers/profile", "analyzers/read", "tracepoints"],
     "analyzers/fold": ["bpf/fold", "analyzers/profile", "analyzers/locks", "analyzers/trail", "analyzers/model", "analyzers/report",
                        "tracepoints"],
@@ -45,7 +46,7 @@ ALLOWED = {
     "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     # everything but the tests
     "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "record", "bench", "analyzers/read", "analyzers/model",
-            "analyzers/trail", "analyzers/profile", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render", "analyzers/scale", "analyzers/compare",
+            "analyzers/trail", "analyzers/profile", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render", "analyzers/scale", "analyzers/import", "analyzers/compare",
             "analyzers/analysis"],
 }
 # Daemons see the probe header and nothing else of ours: not even base.

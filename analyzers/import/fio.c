@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import_private.h"
+#include "scan.h"
+#include "tolerant_json.h"
+
+/* fio's text of versions 2 and 3, and its JSON. Every block of figures names its own unit. */
+struct fio {
+    struct import *import;
+    const struct evidence *evidence;
+    char job[80];
+    const char *direction; /* a literal; "" before the first */
+    char source[200];
+    size_t declared, jobs, figures;
+    double iops, latency, depth, in_flight, bandwidth, percentile_unit, last_percentile, block, p50,
+        p99;
+    bool in_percentiles;
+};
+
+static void figure(struct fio *fio, const char *name, double value, const char *unit)
+{
+    import_figure(fio->import, fio->source, name, value, unit);
+    fio->figures += isfinite(value);
+}
+
+/* "1.5k", "47.5K", "7753.9k": fio's suffixes are decimal here. */
+static bool scaled_after(const char *line, const char *key, double *number)
+{
+    const char *at = strstr(line, key), *end;
+
+    if (!at)
+        return false;
+    at += strlen(key);
+    at += strspn(at, " =:");
+    if (!scan_number(at, number, &end))
+        return false;
+    if (*end == 'k' || *end == 'K')
+        *number *= 1e3;
+    else if (*end == 'm' || *end == 'M')
+        *number *= 1e6;
+    return true;
+}
+
+/* Bytes a second: "148MiB/s", "259KiB/s", "6,5MB/s". */
+static bool bandwidth_after(const char *line, const char *key, double *number)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = {{"KiB/s", 1024}, {"MiB/s", 1048576}, {"GiB/s", 1073741824}, {"KB/s", 1024},
+                 {"kB/s", 1000},  {"MB/s", 1048576},  {"GB/s", 1073741824},  {"B/s", 1}};
+    const char *at = strstr(line, key), *end;
+
+    if (!at || !scan_number(at + strlen(key), number, &end))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strncmp(end, units[i].unit, strlen(units[i].unit)) == 0) {
+            *number *= units[i].bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Seconds that the unit in "(usec)" stands for; 0: none is there. */
+static double unit_of(const char *line)
+{
+    return strstr(line, "(nsec)")   ? 1e-9
+           : strstr(line, "(usec)") ? 1e-6
+           : strstr(line, "(msec)") ? 1e-3
+           : strstr(line, "(sec)")  ? 1
+                                    : 0;
+}
+
+static void end_block(struct fio *fio)
+{
+    if (fio->in_percentiles && fio->last_percentile < 99.99)
+        import_note(fio->import, "%s: the percentiles are cut: the last one is %g %%", fio->source,
+                    fio->last_percentile);
+    if (fio->iops > 0 && fio->latency > 0) {
+        figure(fio, "in_flight.mean", fio->iops * fio->latency, "ops");
+        fio->in_flight += fio->iops * fio->latency;
+    }
+    if (fio->iops > 0 && fio->bandwidth > 0)
+        fio->block = fio->bandwidth / fio->iops;
+    if (fio->p50 > 0 && fio->latency > 3 * fio->p50 / 2)
+        import_say(fio->import, "tail",
+                   "%s: the mean of %.3g ms is far above the median of %.3g ms: few slow ops make "
+                   "it (99 %%: %.3g ms).",
+                   fio->source, fio->latency * 1e3, fio->p50 * 1e3, fio->p99 * 1e3);
+    fio->iops = fio->latency = fio->bandwidth = fio->p50 = fio->p99 = fio->last_percentile = 0;
+    fio->in_percentiles = false;
+}
+
+static void end_job(struct fio *fio)
+{
+    end_block(fio);
+    bool large = fio->block >= 1048576;
+    if (fio->depth > 0 && fio->in_flight > 1.2 * fio->depth)
+        import_say(fio->import, "contradiction",
+                   "%s: by Little's law %.3g ops were in flight, and the depth is %.0f.",
+                   fio->source, fio->in_flight, fio->depth);
+    else if (fio->in_flight > 0)
+        import_say(fio->import, "depth",
+                   "%s, %s: about %.2g ops of %.2g %s were in flight on average (Little's law)%s",
+                   fio->evidence->name, *fio->job ? fio->job : "a job without a head",
+                   fio->in_flight, large ? fio->block / 1048576 : fio->block / 1024,
+                   large ? "MiB" : "KiB", large ? ": bound by bandwidth." : ".");
+    fio->in_flight = 0;
+}
+
+static void begin_block(struct fio *fio, const char *direction)
+{
+    end_block(fio);
+    fio->direction = direction;
+    snprintf(fio->source, sizeof(fio->source), "%.90s, %s%s%s", fio->evidence->name,
+             *fio->job ? fio->job : "fio", *direction ? ", " : "", direction);
+}
+
+static void take_percentiles(struct fio *fio, const char *line)
+{
+    const char *at = line;
+
+    while ((at = strstr(at, "th=["))) {
+        const char *start = at, *end;
+        char name[32];
+        double percent, value;
+        while (start > line && strchr("0123456789.,", start[-1]))
+            start--;
+        at += 4;
+        if (!scan_number(start, &percent, &end) || !scan_number(at, &value, &end) ||
+            end[strspn(end, " ")] != ']')
+            continue;
+        snprintf(name, sizeof(name), "latency.p%g", percent);
+        value *= fio->percentile_unit;
+        figure(fio, name, value, "s");
+        fio->last_percentile = percent;
+        if (percent == 50)
+            fio->p50 = value;
+        if (percent == 99)
+            fio->p99 = value;
+    }
+}
+
+static void take_latency(struct fio *fio, const char *line)
+{
+    const char *kind = scan_begins(line, "slat")   ? "submit"
+                       : scan_begins(line, "clat") ? "complete"
+                                                   : "latency";
+    double unit = unit_of(line), value;
+    char name[48];
+
+    if (unit > 0 && scaled_after(line, "avg=", &value)) {
+        snprintf(name, sizeof(name), "%s.mean", kind);
+        figure(fio, name, value * unit, "s");
+        if (strcmp(kind, "submit") != 0)
+            fio->latency = value * unit;
+    }
+    if (unit > 0 && scaled_after(line, "max=", &value)) {
+        snprintf(name, sizeof(name), "%s.max", kind);
+        figure(fio, name, value * unit, "s");
+    }
+}
+
+/* "lat (msec) : 2=0.27%, 4=22.05%": how many took at most that long. */
+static void take_shares(struct fio *fio, const char *line)
+{
+    double unit = unit_of(line), bound, share;
+    const char *at = strchr(line, ':');
+
+    if (!*fio->source)
+        begin_block(fio, "");
+    while (at && *at && unit > 0) {
+        const char *end;
+        char name[48], *stop;
+        at += strcspn(at, "0123456789");
+        bound = strtod(at, &stop);
+        if (stop == at || *stop != '=' || !scan_number(stop + 1, &share, &end) || *end != '%')
+            break;
+        snprintf(name, sizeof(name), "share.bucket.%gms", bound * unit * 1e3);
+        figure(fio, name, share, "%");
+        at = end;
+    }
+}
+
+static void take_job(struct fio *fio, const char *line)
+{
+    end_job(fio);
+    line += strspn(line, " \t");
+    snprintf(fio->job, sizeof(fio->job), "%.*s", (int)strcspn(line, ":"), line);
+    fio->jobs++;
+}
+
+static const char *direction_of(const char *line)
+{
+    static const char *const names[] = {"read", "write", "trim"};
+
+    for (size_t i = 0; i < 3; i++)
+        if (scan_begins(line, names[i]) &&
+            strchr(" :", line[strspn(line, " \t") + strlen(names[i])]))
+            return names[i];
+    return NULL;
+}
+
+static void take_line(struct fio *fio, const char *line)
+{
+    const char *direction = direction_of(line);
+    double value;
+
+    if (strstr(line, "(g=") && strstr(line, "rw=")) {
+        fio->declared++;
+        scan_after(line, "iodepth=", &fio->depth);
+    } else if (strstr(line, "(groupid=")) {
+        take_job(fio, line);
+    } else if ((direction && (strstr(line, "IOPS=") || strstr(line, "iops="))) ||
+               scan_begins(line, "iops:") || scan_begins(line, "iops :")) {
+        if (direction == NULL && *fio->source && strstr(line, "min="))
+            return; /* the block's own statistics */
+        begin_block(fio, direction ? direction : "");
+        if (scaled_after(line, "IOPS=", &fio->iops) || scaled_after(line, "iops=", &fio->iops) ||
+            scaled_after(line, "iops:", &fio->iops))
+            figure(fio, "rate", fio->iops, "op/s");
+        if (bandwidth_after(line, "BW=", &value) || bandwidth_after(line, "bw=", &value)) {
+            fio->bandwidth = value;
+            figure(fio, "bandwidth", value, "B/s");
+        }
+    } else if (strstr(line, "percentiles (")) {
+        if (!*fio->source)
+            begin_block(fio, "");
+        fio->percentile_unit = unit_of(line);
+        fio->in_percentiles = fio->percentile_unit > 0;
+    } else if (fio->in_percentiles && strstr(line, "th=[")) {
+        take_percentiles(fio, line);
+    } else if ((scan_begins(line, "lat (") || scan_begins(line, "slat (") ||
+                scan_begins(line, "clat (")) &&
+               unit_of(line) > 0) {
+        if (strstr(line, "avg=") && *fio->source)
+            take_latency(fio, line);
+        else if (strchr(line, '%'))
+            take_shares(fio, line);
+    }
+}
+
+/* A direction of a job in JSON: version 3 has ns, version 2 µs. */
+static size_t take_json(struct fio *fio, const struct tolerant_node *job, const char *direction)
+{
+    const struct tolerant_node *side = tolerant_child(job, direction);
+    double value, unit = 1e-9;
+
+    if (!side || !tolerant_number(side, "iops", &fio->iops) || fio->iops <= 0)
+        return 0;
+    begin_block(fio, direction);
+    tolerant_number(side, "iops", &fio->iops);
+    figure(fio, "rate", fio->iops, "op/s");
+    if (tolerant_number(side, "bw", &value)) {
+        fio->bandwidth = value * 1024;
+        figure(fio, "bandwidth", fio->bandwidth, "B/s");
+    }
+    const struct tolerant_node *lat = tolerant_child(side, "lat_ns");
+    const struct tolerant_node *clat = tolerant_child(side, "clat_ns");
+    if (!lat && !clat) {
+        unit = 1e-6;
+        lat = tolerant_child(side, "lat");
+        clat = tolerant_child(side, "clat");
+    }
+    if (lat && tolerant_number(lat, "mean", &value)) {
+        fio->latency = value * unit;
+        figure(fio, "latency.mean", fio->latency, "s");
+    }
+    const struct tolerant_node *list = clat ? tolerant_child(clat, "percentile") : NULL;
+    for (const struct tolerant_node *node = list ? list->first : NULL; node; node = node->next) {
+        char name[32];
+        double percent = strtod(node->key, NULL);
+        if (!(percent > 0 && percent <= 100))
+            continue;
+        snprintf(name, sizeof(name), "latency.p%g", percent);
+        figure(fio, name, node->number * unit, "s");
+        if (percent == 50)
+            fio->p50 = node->number * unit;
+        if (percent == 99)
+            fio->p99 = node->number * unit;
+    }
+    return 1;
+}
+
+static void read_json(struct fio *fio)
+{
+    for (const struct tolerant_node *node = tolerant_root(fio->evidence->json); node;
+         node = node->all) {
+        const char *name = node->type == TOLERANT_LIST ? tolerant_text(node, "jobname") : "";
+        if (!*name || !(tolerant_child(node, "read") || tolerant_child(node, "write")))
+            continue;
+        snprintf(fio->job, sizeof(fio->job), "%.79s", name);
+        if (take_json(fio, node, "read") + take_json(fio, node, "write"))
+            end_job(fio);
+    }
+}
+
+size_t read_fio(struct import *import, const struct evidence *evidence)
+{
+    struct fio fio = {.import = import, .evidence = evidence, .direction = ""};
+    const char *at = evidence->text;
+    char line[SCAN_LINE];
+
+    while (scan_line(&at, line))
+        take_line(&fio, line);
+    end_job(&fio);
+    if (fio.jobs > 0 && fio.declared > fio.jobs)
+        import_note(import, "%s: %zu jobs were begun, %zu of them %s missing", evidence->name,
+                    fio.declared, fio.declared - fio.jobs,
+                    fio.declared - fio.jobs == 1 ? "is" : "are");
+    fio.depth = 0;
+    read_json(&fio);
+    return fio.figures;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "import_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "histogram.h"
+#include "text_repair.h"
+#include "tolerant_json.h"
+
+#define SHOWN_OPS 5 /* exemplars */
+
+const struct import_format import_formats[] = {
+    {"optracker", "dump_historic_ops and its relatives", read_optracker},
+    {"rados-bench", "rados bench", read_rados_bench},
+    {"rbd-bench", "rbd bench, rbd bench-write", read_rbd_bench},
+    {"fio", "fio 2 and 3, text or JSON", read_fio},
+    {"slow-requests", "the OSD's and the cluster's log", read_slow_requests},
+    {"perf-dump", "a daemon's perf dump", read_perf_dump},
+    {"osd-perf", "ceph osd perf", read_osd_perf},
+    {"osdtrace", "rows of osdtrace", read_osdtrace},
+    {"radostrace", "radostrace as CSV", read_radostrace},
+    {"perf", "flat reports of perf", read_perf_text},
+    {0},
+};
+
+struct stage_sum {
+    const char *name, *kind;
+    struct histogram histogram;
+};
+
+struct type_sum {
+    char type[64];
+    struct histogram histogram;
+    size_t stage_count;
+    struct stage_sum *stages[IMPORT_STAGES];
+};
+
+struct count {
+    const char *name;
+    uint64_t value;
+};
+
+struct import {
+    struct report *report;
+    int result;
+    size_t type_count;
+    struct type_sum **types;
+    struct import_op slowest[SHOWN_OPS];
+    size_t slowest_count;
+    struct count counts[32], incomplete[8];
+    size_t run_count;
+    struct import_run *runs;
+};
+
+const struct import_format *import_format_by_name(const char *name)
+{
+    char names[256] = "";
+
+    for (const struct import_format *row = import_formats; row->name; row++) {
+        if (strcmp(row->name, name) == 0)
+            return row;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, ", %s", row->name);
+    }
+    err_set(EINVAL, "nothing that is called '%.32s' can be imported: choose auto%s", name, names);
+    return NULL;
+}
+
+int import_new(struct report *report, struct import **import)
+{
+    *import = calloc(1, sizeof(**import));
+    if (!*import)
+        return err_no_memory();
+    (*import)->report = report;
+    return report_set_string(&report->source.kind, "import");
+}
+
+void import_free(struct import *import)
+{
+    if (!import)
+        return;
+    for (size_t i = 0; i < import->type_count; i++) {
+        for (size_t j = 0; j < import->types[i]->stage_count; j++)
+            free(import->types[i]->stages[j]);
+        free(import->types[i]);
+    }
+    free(import->types);
+    free(import->runs);
+    free(import);
+}
+
+static void keep(struct import *import, int result)
+{
+    if (result < 0 && import->result == 0)
+        import->result = result;
+}
+
+void import_figure(struct import *import, const char *source, const char *name, double value,
+                   const char *unit)
+{
+    if (isfinite(value))
+        keep(import, report_add_figure(import->report, source, name, value, unit));
+}
+
+void import_say(struct import *import, const char *cause, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    struct report_verdict verdict = {.rank = (int)import->report->verdict_count + 1,
+                                     .cause = (char *)cause,
+                                     .stage = (char *)"",
+                                     .text = text,
+                                     .type = (char *)"",
+                                     .next = (char *)""};
+    keep(import, report_add_verdict(import->report, &verdict));
+}
+
+void import_note(struct import *import, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    keep(import, report_add_note(import->report, "%s", text));
+}
+
+static void add_count(struct count *counts, size_t size, const char *name, uint64_t value)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (counts[i].name && strcmp(counts[i].name, name) != 0)
+            continue;
+        counts[i].name = name;
+        counts[i].value += value;
+        return;
+    }
+}
+
+void import_count(struct import *import, const char *name, uint64_t value)
+{
+    add_count(import->counts, sizeof(import->counts) / sizeof(import->counts[0]), name, value);
+}
+
+void import_incomplete(struct import *import, const char *reason, uint64_t value)
+{
+    add_count(import->incomplete, sizeof(import->incomplete) / sizeof(import->incomplete[0]),
+              reason, value);
+}
+
+uint64_t *import_stage(struct import_op *op, const char *name, const char *kind)
+{
+    for (size_t i = 0; i < op->stage_count; i++)
+        if (strcmp(op->stages[i].name, name) == 0)
+            return &op->stages[i].ns;
+    if (op->stage_count < IMPORT_STAGES) {
+        op->stages[op->stage_count].name = name;
+        op->stages[op->stage_count].kind = kind;
+        op->stages[op->stage_count++].ns = 0;
+    }
+    return &op->stages[op->stage_count - 1].ns;
+}
+
+static struct type_sum *type_of(struct import *import, const char *type)
+{
+    for (size_t i = 0; i < import->type_count; i++)
+        if (strcmp(import->types[i]->type, type) == 0)
+            return import->types[i];
+    struct type_sum **grown =
+        realloc(import->types, (import->type_count + 1) * sizeof(struct type_sum *));
+    struct type_sum *sum = calloc(1, sizeof(*sum));
+    if (grown)
+        import->types = grown;
+    if (!grown || !sum) {
+        free(sum);
+        keep(import, err_no_memory());
+        return NULL;
+    }
+    snprintf(sum->type, sizeof(sum->type), "%s", type);
+    histogram_init(&sum->histogram);
+    return import->types[import->type_count++] = sum;
+}
+
+static struct stage_sum *stage_of(struct import *import, struct type_sum *type, const char *name,
+                                  const char *kind)
+{
+    for (size_t i = 0; i < type->stage_count; i++)
+        if (strcmp(type->stages[i]->name, name) == 0)
+            return type->stages[i];
+    if (type->stage_count == IMPORT_STAGES)
+        return NULL;
+    struct stage_sum *sum = calloc(1, sizeof(*sum));
+    if (!sum) {
+        keep(import, err_no_memory());
+        return NULL;
+    }
+    sum->name = name;
+    sum->kind = kind;
+    histogram_init(&sum->histogram);
+    return type->stages[type->stage_count++] = sum;
+}
+
+/* The slowest first. */
+static void keep_slowest(struct import *import, const struct import_op *op)
+{
+    size_t at = import->slowest_count;
+
+    while (at > 0 && import->slowest[at - 1].latency_ns < op->latency_ns)
+        at--;
+    if (at == SHOWN_OPS)
+        return;
+    if (import->slowest_count < SHOWN_OPS)
+        import->slowest_count++;
+    memmove(&import->slowest[at + 1], &import->slowest[at],
+            (import->slowest_count - 1 - at) * sizeof(*op));
+    import->slowest[at] = *op;
+}
+
+void import_add_op(struct import *import, const struct import_op *op)
+{
+    struct type_sum *type = type_of(import, op->type);
+
+    if (!type)
+        return;
+    histogram_add(&type->histogram, op->latency_ns);
+    for (size_t i = 0; i < op->stage_count; i++) {
+        struct stage_sum *stage = stage_of(import, type, op->stages[i].name, op->stages[i].kind);
+        if (stage)
+            histogram_add(&stage->histogram, op->stages[i].ns);
+    }
+    import->report->counts.ops++;
+    keep_slowest(import, op);
+}
+
+void import_add_run(struct import *import, const struct import_run *run)
+{
+    struct import_run *grown =
+        realloc(import->runs, (import->run_count + 1) * sizeof(struct import_run));
+
+    if (!grown) {
+        keep(import, err_no_memory());
+        return;
+    }
+    import->runs = grown;
+    import->runs[import->run_count++] = *run;
+}
+
+/* How runs of one kind compare, two after the other. */
+static void compare(struct import *import, const struct import_run *one,
+                    const struct import_run *other)
+{
+    double more = one->rate > 0 ? other->rate / one->rate : 0;
+
+    if (more <= 0 || strcmp(one->kind, other->kind) != 0)
+        return;
+    if (one->depth > 0 && other->depth > one->depth && more > 1 && other->latency_s > 0 &&
+        other->latency_s < one->latency_s)
+        import_say(import, "disturbed",
+                   "%s at depth %.0f has %.1f times the throughput of %s at depth %.0f and a lower "
+                   "mean latency (%.4g s against %.4g s): the run at depth %.0f was disturbed, not "
+                   "saturated.",
+                   other->source, other->depth, more, one->source, one->depth, other->latency_s,
+                   one->latency_s, one->depth);
+    else if (more > 1)
+        import_say(import, "compare", "%s: %.5g op/s, %.1f %% more than %s: %.5g op/s.",
+                   other->source, other->rate, 100 * (more - 1), one->source, one->rate);
+    else
+        import_say(import, "compare", "%s: %.5g op/s, %.1f %% less than %s: %.5g op/s.",
+                   other->source, other->rate, 100 * (1 - more), one->source, one->rate);
+}
+
+int import_take(struct import *import, const struct import_format *format, const char *name,
+                const char *bytes, size_t size)
+{
+    struct text_repairs repairs;
+    char *text = text_repair(bytes, size, &repairs);
+    struct tolerant *json = text ? tolerant_parse(text, strlen(text)) : NULL;
+    const struct evidence evidence = {.name = name, .text = text, .json = json};
+    size_t found = 0;
+
+    if (!json) {
+        free(text);
+        return -ENOMEM;
+    }
+    for (const struct import_format *row = import_formats; row->name; row++)
+        if (!format || row == format)
+            found += row->read(import, &evidence);
+    tolerant_free(json);
+    free(text);
+    import_count(import, "quoted_lines", repairs.quotes);
+    if (import->result < 0)
+        return import->result;
+    if (found == 0)
+        return err_set(EBADMSG,
+                       "%s: nothing in it is known%s%s: `optrail import --help` lists what is",
+                       name, format ? " as " : "", format ? format->name : "");
+    return 0;
+}
+
+static void fill_latency(struct report_latency *latency, const struct histogram *histogram)
+{
+    latency->count = histogram->count;
+    latency->mean = histogram_mean(histogram);
+    latency->p50 = histogram_quantile(histogram, 0.5);
+    latency->p90 = histogram_quantile(histogram, 0.9);
+    latency->p99 = histogram_quantile(histogram, 0.99);
+    latency->p999 = histogram_quantile(histogram, 0.999);
+    latency->max = histogram->max;
+}
+
+static int fill_type(struct report *report, const struct type_sum *type)
+{
+    struct report_op *op;
+    int result = report_add_op(report, type->type, "", &op);
+    uint64_t covered = 0;
+
+    if (result < 0)
+        return result;
+    fill_latency(&op->latency, &type->histogram);
+    op->count = type->histogram.count;
+    op->total_ns = type->histogram.sum;
+    for (size_t i = 0; i < type->stage_count; i++) {
+        const struct stage_sum *sum = type->stages[i];
+        struct report_stage *stage;
+        result = report_add_stage(op, sum->name, sum->kind, "", NULL, &stage);
+        if (result < 0)
+            return result;
+        fill_latency(&stage->latency, &sum->histogram);
+        stage->count = sum->histogram.count;
+        stage->total_ns = sum->histogram.sum;
+        stage->share = op->total_ns ? (double)stage->total_ns / (double)op->total_ns : 0;
+        covered += stage->total_ns;
+    }
+    op->unattributed_ns = op->total_ns > covered ? op->total_ns - covered : 0;
+    op->unattributed_share = op->total_ns ? (double)op->unattributed_ns / (double)op->total_ns : 0;
+    return 0;
+}
+
+static int fill_exemplar(struct report *report, const struct import_op *op)
+{
+    struct report_exemplar *exemplar;
+    int result = report_add_exemplar(report, op->type, &exemplar);
+    uint64_t covered = 0;
+
+    if (result < 0)
+        return result;
+    exemplar->client = op->client;
+    exemplar->tid = op->tid;
+    exemplar->start_ns = (uint64_t)(op->start_ns > 0 ? op->start_ns : 0);
+    exemplar->latency_ns = op->latency_ns;
+    for (size_t i = 0; result == 0 && i < op->stage_count; i++) {
+        covered += op->stages[i].ns;
+        result = report_add_exemplar_stage(exemplar, op->stages[i].name, op->stages[i].ns);
+    }
+    exemplar->unattributed_ns = op->latency_ns > covered ? op->latency_ns - covered : 0;
+    return result;
+}
+
+int import_finish(struct import *import)
+{
+    struct report *report = import->report;
+
+    for (size_t i = 1; i < import->run_count; i++)
+        compare(import, &import->runs[i - 1], &import->runs[i]);
+    for (size_t i = 0; i < import->type_count; i++)
+        keep(import, fill_type(report, import->types[i]));
+    for (size_t i = 0; i < import->slowest_count; i++)
+        keep(import, fill_exemplar(report, &import->slowest[i]));
+    for (size_t i = 0; i < sizeof(import->counts) / sizeof(import->counts[0]); i++)
+        if (import->counts[i].name && import->counts[i].value)
+            keep(import, report_add_other(report, import->counts[i].name, import->counts[i].value));
+    for (size_t i = 0; i < sizeof(import->incomplete) / sizeof(import->incomplete[0]); i++)
+        if (import->incomplete[i].name)
+            keep(import, report_add_incomplete(report, import->incomplete[i].name,
+                                               import->incomplete[i].value));
+    return import->result;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import_private.h"
+#include "optracker_stages.h"
+#include "time_stamp.h"
+#include "tolerant_json.h"
+
+/*
+ * OpTracker's dumps: historic, slow, in flight, of all versions. They differ in where events stand
+ * (beside the op's fields, in an array type_data, in an object type_data), in the name of the
+ * begin, and in whether times are text; an op is whatever has a description and a begin.
+ */
+#define MOST_EVENTS 1024 /* of one op; it may be put aside again and again */
+/* An event is a stamp of microseconds: less than this is no contradiction, ns. */
+#define SLACK 1000000
+
+struct event {
+    const char *text;
+    int64_t ns;
+};
+
+struct dump {
+    struct import *import;
+    const struct evidence *evidence;
+    struct event events[MOST_EVENTS];
+    size_t count;
+    size_t ops, named, open;
+    uint64_t total_ns;
+    size_t stage_count;
+    struct {
+        const char *name;
+        uint64_t ns;
+    } stages[IMPORT_STAGES];
+    /* the longest way from one event to the next */
+    uint64_t longest_ns, longest_op_ns, longest_journal_ns;
+    char longest_from[96], longest_to[96], longest_peers[64];
+    const char *longest_stage;
+    uint64_t missing_ns; /* of the op that misses most */
+    uint64_t missing_of_ns, missing_seen_ns;
+    /* ops under way: the oldest that waits for something */
+    size_t stuck;
+    double oldest_s;
+    char oldest_event[128];
+};
+
+static bool is_event(const struct tolerant_node *node)
+{
+    return node->type == TOLERANT_LIST && *tolerant_text(node, "event") &&
+           *tolerant_text(node, "time");
+}
+
+static const struct tolerant_node *events_in(const struct tolerant_node *list)
+{
+    for (const struct tolerant_node *node = list ? list->first : NULL; node; node = node->next) {
+        if (is_event(node))
+            return list;
+    }
+    return NULL;
+}
+
+/* Beside the op's fields, in type_data, or in a list in it. */
+static const struct tolerant_node *events_of(const struct tolerant_node *op)
+{
+    const struct tolerant_node *data = tolerant_child(op, "type_data");
+    const struct tolerant_node *found = events_in(tolerant_child(op, "events"));
+
+    if (!found)
+        found = events_in(data);
+    for (const struct tolerant_node *node = data ? data->first : NULL; node && !found;
+         node = node->next)
+        found = events_in(node);
+    return found;
+}
+
+static const char *begin_of(const struct tolerant_node *op)
+{
+    const char *text = tolerant_text(op, "initiated_at");
+
+    return *text ? text : tolerant_text(op, "received_at");
+}
+
+static bool is_op(const struct tolerant_node *node)
+{
+    return node->type == TOLERANT_LIST && *tolerant_text(node, "description") && *begin_of(node);
+}
+
+static void take_event(struct dump *dump, const struct tolerant_node *node)
+{
+    struct event event = {.text = tolerant_text(node, "event")};
+    double duration;
+
+    if (tolerant_number(node, "duration", &duration) && (duration > 4e9 || duration < 0))
+        import_count(dump->import, "wrapped_durations", 1);
+    if (!time_stamp_read(tolerant_text(node, "time"), &event.ns)) {
+        import_count(dump->import, "events_without_time", 1);
+        return;
+    }
+    if (dump->count == MOST_EVENTS) {
+        import_count(dump->import, "events_without_room", 1);
+        return;
+    }
+    size_t at = dump->count;
+    while (at > 0 && dump->events[at - 1].ns > event.ns)
+        at--;
+    if (at > 0 && dump->events[at - 1].ns == event.ns &&
+        strcmp(dump->events[at - 1].text, event.text) == 0) {
+        import_count(dump->import, "repeated_events", 1);
+        return;
+    }
+    import_count(dump->import, "events_out_of_order", at < dump->count);
+    memmove(&dump->events[at + 1], &dump->events[at], (dump->count - at) * sizeof(event));
+    dump->events[at] = event;
+    dump->count++;
+}
+
+static void take_events(struct dump *dump, const struct tolerant_node *list)
+{
+    dump->count = 0;
+    for (const struct tolerant_node *node = list ? list->first : NULL; node; node = node->next)
+        if (is_event(node))
+            take_event(dump, node);
+}
+
+/* What an op does, from its description. */
+static void describe(const char *description, struct import_op *op)
+{
+    static const char *const writes[] = {"+write",   "[write",  "writefull", "append",   "delete",
+                                         "omap-set", "omap-rm", "setxattr",  "truncate", "zero"};
+
+    if (sscanf(description, "osd_op(client.%" SCNu64 ".%*u:%" SCNu64, &op->client, &op->tid) < 2)
+        op->client = op->tid = 0;
+    if (strstr(description, "(undecoded)"))
+        snprintf(op->type, sizeof(op->type), "undecoded op");
+    else if (strncmp(description, "osd_op(", 7) == 0) {
+        snprintf(op->type, sizeof(op->type), "read");
+        for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
+            if (strstr(description, writes[i]))
+                snprintf(op->type, sizeof(op->type), "write");
+    } else if (strncmp(description, "osd_repop(", 10) == 0 ||
+               strncmp(description, "osd_sub_op(", 11) == 0)
+        snprintf(op->type, sizeof(op->type), "replica write");
+    else
+        snprintf(op->type, sizeof(op->type), "%.*s",
+                 (int)(strcspn(description, "( ") < 40 ? strcspn(description, "( ") : 40),
+                 description);
+    if (!*op->type)
+        snprintf(op->type, sizeof(op->type), "unnamed op");
+}
+
+static void add_stage(struct dump *dump, const char *name, uint64_t ns)
+{
+    size_t i = 0;
+
+    while (i < dump->stage_count && strcmp(dump->stages[i].name, name) != 0)
+        i++;
+    if (i == IMPORT_STAGES)
+        return;
+    dump->stages[i].name = name;
+    dump->stages[i].ns += ns;
+    dump->stage_count += i == dump->stage_count;
+}
+
+static const struct optracker_stage *stage_between(const char *from, const char *to)
+{
+    static const struct optracker_stage callback = {"", "commit.callback", "wait"};
+    bool stuck;
+    const struct optracker_stage *stage = optracker_aside(from, &stuck);
+
+    if (stage)
+        return stage;
+    stage = optracker_before(to);
+    return strcmp(stage->stage, "store.commit") == 0 &&
+                   strcmp(from, "journaled_completion_queued") == 0
+               ? &callback
+               : stage;
+}
+
+/* Splits the op from `begin` on: each stretch belongs to a stage, so that they add up. Returns the
+ * time of the last event. */
+static int64_t split(struct dump *dump, struct import_op *op, int64_t begin)
+{
+    const char *from = "initiated", *peers = "";
+    int64_t at = begin;
+    uint64_t journal = 0;
+    bool longest = false;
+
+    for (size_t i = 0; i < dump->count; i++) {
+        const struct event *event = &dump->events[i];
+        if (strncmp(event->text, "waiting for subops from", 23) == 0)
+            peers = event->text + 23;
+        if (event->ns > at) {
+            const struct optracker_stage *stage = stage_between(from, event->text);
+            uint64_t ns = (uint64_t)(event->ns - at);
+            *import_stage(op, stage->stage, stage->kind) += ns;
+            add_stage(dump, stage->stage, ns);
+            if (strncmp(stage->stage, "journal.", 8) == 0)
+                journal += ns;
+            if (ns > dump->longest_ns) {
+                dump->longest_ns = ns;
+                dump->longest_stage = stage->stage;
+                snprintf(dump->longest_from, sizeof(dump->longest_from), "%s", from);
+                snprintf(dump->longest_to, sizeof(dump->longest_to), "%s", event->text);
+                snprintf(dump->longest_peers, sizeof(dump->longest_peers), "%s", peers);
+                longest = true;
+            }
+            at = event->ns;
+        }
+        from = event->text;
+    }
+    if (longest)
+        dump->longest_journal_ns = journal;
+    return at;
+}
+
+/* An op that is still under way tells what it waits for. */
+static void take_open(struct dump *dump, double age)
+{
+    bool stuck = false;
+    const char *last = dump->count ? dump->events[dump->count - 1].text : "nothing that is told";
+
+    dump->open++;
+    import_incomplete(dump->import, "open", 1);
+    if (optracker_aside(last, &stuck) && stuck)
+        dump->stuck++;
+    if (age >= dump->oldest_s) {
+        dump->oldest_s = age;
+        snprintf(dump->oldest_event, sizeof(dump->oldest_event), "%s", last);
+    }
+}
+
+static bool read_seconds(const struct tolerant_node *node, const char *key, double *seconds)
+{
+    return node && tolerant_number(node, key, seconds) && *seconds >= 0 && *seconds < 1e8;
+}
+
+/* `node` is NULL when the op's head is missing. */
+static void take_op(struct dump *dump, const struct tolerant_node *node,
+                    const struct tolerant_node *events, bool in_flight)
+{
+    struct import_op op = {0};
+    double duration = 0, age = 0;
+    int64_t begin = 0, end;
+    bool known = read_seconds(node, "duration", &duration);
+
+    take_events(dump, events);
+    read_seconds(node, "age", &age);
+    dump->ops++;
+    dump->named += node != NULL;
+    describe(node ? tolerant_text(node, "description") : "", &op);
+    if (in_flight) {
+        take_open(dump, age > 0 ? age : duration);
+        return;
+    }
+    if (!node || !time_stamp_read(begin_of(node), &begin)) {
+        if (dump->count == 0) {
+            import_count(dump->import, "ops_without_times", 1);
+            return;
+        }
+        begin = dump->events[0].ns;
+    }
+    end = split(dump, &op, begin);
+    op.start_ns = begin;
+    op.latency_ns = (uint64_t)(end - begin);
+    uint64_t told = (uint64_t)(duration * 1e9 + 0.5);
+    if (known && op.latency_ns > told + SLACK)
+        import_note(dump->import,
+                    "%s: an op's events reach %.6g s, its duration says %.6g s: the events count",
+                    dump->evidence->name, (double)op.latency_ns / 1e9, duration);
+    if (known && told > op.latency_ns) {
+        uint64_t missing = told - op.latency_ns;
+        if (missing > SLACK && missing > told / 100 && missing > dump->missing_ns) {
+            dump->missing_ns = missing;
+            dump->missing_of_ns = told;
+            dump->missing_seen_ns = op.latency_ns;
+        }
+        op.latency_ns = told;
+    }
+    dump->total_ns += op.latency_ns;
+    if (op.latency_ns > 0 && dump->longest_op_ns < op.latency_ns)
+        dump->longest_op_ns = op.latency_ns;
+    import_add_op(dump->import, &op);
+}
+
+/* What the longest stretch can mean, and what it cannot tell. */
+static void explain(const struct dump *dump, char *text, size_t size)
+{
+    const char *stage = dump->longest_stage;
+
+    *text = '\0';
+    if (strcmp(stage, "filestore.apply") == 0)
+        snprintf(text, size,
+                 " That is FileStore's apply: the data disk, the apply queue or WBThrottle; the "
+                 "journal took %.3g ms.",
+                 (double)dump->longest_journal_ns / 1e6);
+    else if (strcmp(stage, "replica.wait") == 0 && strstr(dump->longest_to, " from "))
+        snprintf(text, size, " That is a replica's commit; the event names the peer.");
+    else if (strcmp(stage, "replica.wait") == 0)
+        snprintf(text, size,
+                 " That is one replica's commit; which of the peers%s it was is not recorded.",
+                 *dump->longest_peers ? dump->longest_peers : ", which are not named either,");
+    else if (strcmp(stage, "store.commit") == 0)
+        snprintf(text, size,
+                 " The tracker sees nothing in between: it cannot tell the device from "
+                 "the store's queues.");
+    else if (strcmp(stage, "opqueue.wait") == 0)
+        snprintf(text, size, " The op waited for a worker thread and its placement group.");
+}
+
+static void say(struct dump *dump)
+{
+    struct import *import = dump->import;
+    const char *name = dump->evidence->name;
+    char text[400];
+    size_t most = 0;
+
+    for (size_t i = 1; i < dump->stage_count; i++)
+        if (dump->stages[i].ns > dump->stages[most].ns)
+            most = i;
+    if (dump->missing_ns)
+        import_say(import, "missing",
+                   "%s: an op took %.5g s in all, but the events that survived reach only %.3g ms "
+                   "after its begin: where the rest went is not in this text.",
+                   name, (double)dump->missing_of_ns / 1e9, (double)dump->missing_seen_ns / 1e6);
+    /* where most is missing, what is there explains nothing */
+    if (dump->longest_ns && dump->total_ns && 2 * dump->missing_ns < dump->total_ns) {
+        explain(dump, text, sizeof(text));
+        import_say(
+            import, "stage",
+            "%s: %.1f %% of the time of %zu op%s is %s. The longest stretch: %.4g %s between "
+            "%s and %s.%s",
+            name, 100 * (double)dump->stages[most].ns / (double)dump->total_ns,
+            dump->ops - dump->open, dump->ops - dump->open == 1 ? "" : "s", dump->stages[most].name,
+            (double)dump->longest_ns / (dump->longest_ns < 1000000000 ? 1e6 : 1e9),
+            dump->longest_ns < 1000000000 ? "ms" : "s", dump->longest_from, dump->longest_to, text);
+    }
+    if (dump->open)
+        import_say(import, dump->stuck ? "stuck" : "open",
+                   "%s: %zu op%s under way, the oldest for %.5g s, its last event: %s. %s", name,
+                   dump->open, dump->open == 1 ? " is" : "s are", dump->oldest_s,
+                   dump->oldest_event,
+                   dump->stuck ? "That is stuck, not slow: it ends when the cluster's state "
+                                 "changes, not when a disk gets faster."
+                               : "How long each will take cannot be told.");
+    if (dump->named < dump->ops)
+        import_note(import, "%s: %zu op%s without a head: neither name nor begin is known", name,
+                    dump->ops - dump->named, dump->ops - dump->named == 1 ? "" : "s");
+}
+
+/* Whether a list of events belongs to an op that has its head. */
+static bool is_owned(const struct tolerant_node *list)
+{
+    while (list && !is_op(list))
+        list = list->parent;
+    return list != NULL;
+}
+
+/* A dump of ops in flight counts them, at the top: {"num_ops", "ops"} in either order. */
+static bool is_in_flight(const struct tolerant_node *op)
+{
+    for (const struct tolerant_node *list = op->parent; list; list = list->parent)
+        if (tolerant_child(list, "num_ops"))
+            return true;
+    return false;
+}
+
+size_t read_optracker(struct import *import, const struct evidence *evidence)
+{
+    struct dump *dump = calloc(1, sizeof(*dump));
+    size_t ops;
+
+    if (!dump) {
+        import_count(import, "texts_without_room", 1);
+        return 0;
+    }
+    dump->import = import;
+    dump->evidence = evidence;
+    for (const struct tolerant_node *node = tolerant_root(evidence->json); node; node = node->all) {
+        if (is_op(node))
+            take_op(dump, node, events_of(node), is_in_flight(node));
+        else if (node->type == TOLERANT_LIST && node->first && is_event(node->first) &&
+                 !is_owned(node))
+            take_op(dump, NULL, node, false);
+    }
+    ops = dump->ops;
+    if (ops)
+        say(dump);
+    free(dump);
+    return ops;
+}

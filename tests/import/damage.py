@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`optrail import` of damaged evidence: what is mended reads as if nothing had happened to it."""
+import html
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+OPTRAIL = os.environ["OPTRAIL"]
+DATA = pathlib.Path(__file__).resolve().parent / "data"
+
+
+def run(text, *options):
+    return subprocess.run([OPTRAIL, "import", "--format", "json", *options, "-"], input=text,
+                          capture_output=True)
+
+
+def read(text):
+    done = run(text if isinstance(text, bytes) else text.encode())
+    if (done.returncode, done.stderr) != (0, b""):
+        raise AssertionError(f"{done.returncode} {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def op(**changes):
+    """One op of a dump as of quincy, 0.3 s in the queue of 0.4 s."""
+    events = [("initiated", "00.0"), ("reached_pg", "00.3"), ("op_commit", "00.4")]
+    fields = {"description": "osd_op(client.7.0:9 1.2 1:2:::o:head [write 0~4096] ondisk+write e5)",
+              "initiated_at": "2024-01-01T00:00:00.0+0000", "age": 9.0, "duration": 0.4,
+              "type_data": {"flag_point": "commit sent", "events": [
+                  {"event": name, "time": f"2024-01-01T00:00:{at}+0000"} for name, at in events]}}
+    return {**fields, **changes}
+
+
+def dump(*ops, **top):
+    return {"size": 20, "duration": 600, "ops": list(ops), **top}
+
+
+class Mended(unittest.TestCase):
+    def same(self, changed, name):
+        plain = (DATA / name).read_text()
+        want, got = read(plain), read(changed(plain))
+        self.assertEqual((got["verdict"], got["figures"], got["ops"]),
+                         (want["verdict"], want["figures"], want["ops"]))
+
+    def test_quotes_line_ends_and_entities(self):
+        for name in ("rados-bench-stall.txt", "historic-wrapped-duration.txt", "cluster-log.txt",
+                     "fio-read-write-cut.txt", "perf-dump.txt", "radostrace.txt"):
+            with self.subTest(name):
+                self.same(lambda text: text.replace("\n", "\r\n"), name)
+                self.same(lambda text: "".join(f"> > {line}\n" for line in text.split("\n")), name)
+                self.same(html.escape, name)
+
+    def test_decimal_commas_in_tables(self):
+        for name in ("rados-bench-two.txt", "rbd-bench-stalls.txt"):
+            with self.subTest(name):
+                self.same(lambda text: re.sub(r"(\d)\.(\d)", r"\1,\2", text), name)
+
+    def test_log_lines_that_a_mailer_wrapped(self):
+        self.same(lambda text: re.sub(r" (?=osd_op|currently|subops)", "\n", text),
+                  "slow-requests.txt")
+
+    def test_python_comments_and_trailing_commas(self):
+        want = read(json.dumps(dump(op())))
+        for text in (repr(dump(op())), json.dumps(dump(op()), indent=1).replace("{", "{ // one\n"),
+                     json.dumps(dump(op())).replace("}", ",}"),
+                     "here it is:\n" + json.dumps(dump(op())) + "\nany idea?"):
+            got = read(text)
+            self.assertEqual(got["ops"], want["ops"], text)
+        self.assertEqual(want["ops"][0]["stages"][0]["name"], "opqueue.wait")
+        self.assertEqual(want["ops"][0]["stages"][0]["total_ns"], 300000000)
+
+    def test_repeated_and_unordered_events(self):
+        broken = op()
+        broken["type_data"]["events"] = [broken["type_data"]["events"][i] for i in (0, 2, 1, 1)]
+        report = read(json.dumps(dump(broken)))
+        self.assertEqual(report["ops"], read(json.dumps(dump(op())))["ops"])
+        self.assertEqual(report["counts"]["other"]["repeated_events"], 1)
+        self.assertEqual(report["counts"]["other"]["events_out_of_order"], 1)
+
+    def test_the_layouts_of_all_versions(self):
+        """Cuttlefish has events beside the fields, firefly to kraken an array without names."""
+        want = read(json.dumps(dump(op())))["ops"]
+        events = op()["type_data"]["events"]
+        old = {key: value for key, value in op().items() if key not in ("type_data", "initiated_at")}
+        old.update(received_at="2024-01-01 00:00:00.0", age="9.0", duration="0.4")
+        for layout in ({**old, "flag_point": "started", "events": events},
+                       {**old, "type_data": ["started", {"client": "client.7", "tid": 9}, events]}):
+            layout = json.loads(json.dumps(layout).replace("T00:00", " 00:00")
+                                .replace("+0000", ""))
+            self.assertEqual(read(json.dumps({"num to keep": 20, "Ops": [layout]}))["ops"], want)
+
+    def test_undecoded(self):
+        report = read(json.dumps(dump(op(description="osd_op(client.7.0:9 1.2 (undecoded) e5)"))))
+        self.assertEqual(report["ops"][0]["type"], "undecoded op")
+
+
+class Stuck(unittest.TestCase):
+    def test_peering_is_stuck_and_a_queue_is_slow(self):
+        for event, cause in (("waiting for peered", "stuck"), ("waiting for missing object", "stuck"),
+                             ("waiting for scrub", "stuck"), ("queued_for_pg", "open")):
+            one = op()
+            one["type_data"]["events"].append({"event": event,
+                                               "time": "2024-01-01T00:00:00.5+0000"})
+            report = read(json.dumps(dump(one, num_ops=1)))
+            self.assertEqual([row["cause"] for row in report["verdict"]], [cause], event)
+            self.assertEqual(report["ops"], [])
+            self.assertEqual(report["counts"]["incomplete"]["open"], 1)
+
+    def test_contradictions(self):
+        bench = (DATA / "rados-bench-two.txt").read_text().replace("58.8484", "98.8484")
+        causes = [row["cause"] for row in read(bench)["verdict"]]
+        self.assertIn("contradiction", causes)
+        causes = [row["cause"]
+                  for row in read((DATA / "rados-bench-two.txt").read_text())["verdict"]]
+        self.assertNotIn("contradiction", causes)
+
+
+class Wrong(unittest.TestCase):
+    def test_what_is_none_is_refused(self):
+        for text in (b"", b"hello\n", b"{}", b"\0\xff" * 100, b"[" * 100000):
+            done = run(text)
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertIn(b"standard input: nothing in it is known", done.stderr)
+
+    def test_wrong_use(self):
+        for arguments in ([], ["--from", "tea", "x"]):
+            done = subprocess.run([OPTRAIL, "import", *arguments], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, arguments)
+        self.assertIn("choose auto, optracker", done.stderr)
+        done = run((DATA / "osd-perf.txt").read_bytes(), "--from", "fio")
+        self.assertEqual(done.returncode, 1)
+        done = subprocess.run([OPTRAIL, "import", str(DATA)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is a directory", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
