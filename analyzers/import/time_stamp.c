@@ -15,6 +15,19 @@ static int64_t days(int year, int month, int day)
            before[month - 1] + day - 1 - 719468;
 }
 
+/* Seconds east of Greenwich: "+0100" or "+01:00"; 0 when there is no zone. */
+static int64_t zone(const char *text)
+{
+    int hours = 0, minutes = 0;
+
+    if (*text != '+' && *text != '-')
+        return 0;
+    if (sscanf(text + 1, "%2d:%2d", &hours, &minutes) != 2 &&
+        sscanf(text + 1, "%2d%2d", &hours, &minutes) != 2)
+        return 0;
+    return (int64_t)(hours * 60 + minutes) * (*text == '-' ? -60 : 60);
+}
+
 bool time_stamp_read(const char *text, int64_t *ns)
 {
     int year, month, day, hour, minute, second, length = 0;
@@ -31,14 +44,6 @@ bool time_stamp_read(const char *text, int64_t *ns)
         for (text++; isdigit((unsigned char)*text); text++, unit /= 10)
             fraction += unit * (*text - '0');
     int64_t seconds = days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    int zone_hours, zone_minutes;
-    if ((*text == '+' || *text == '-') &&
-        sscanf(text + 1, "%2d%*1[:]%2d", &zone_hours, &zone_minutes) != 2 &&
-        sscanf(text + 1, "%2d%2d", &zone_hours, &zone_minutes) != 2)
-        zone_hours = zone_minutes = 0;
-    else if (*text != '+' && *text != '-')
-        zone_hours = zone_minutes = 0;
-    int64_t zone = (zone_hours * 60 + zone_minutes) * 60;
-    *ns = (seconds - (*text == '-' ? -zone : zone)) * 1000000000 + fraction;
+    *ns = (seconds - zone(text)) * 1000000000 + fraction;
     return true;
 }
