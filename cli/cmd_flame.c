@@ -8,11 +8,16 @@
 #include "common_options.h"
 #include "err.h"
 #include "flame_files.h"
+#include "flame_live.h"
 #include "flame_render.h"
 #include "flame_traces.h"
 #include "report_output.h"
+#include "target_options.h"
 
 static struct report_output output;
+static struct target_options chosen;
+static struct flame_live_options live = {.targets = &chosen};
+static int64_t rate = 99;
 static struct flame_request request;
 static const char *kind, *op, *stage, *thread, *reason, *tail, *weight, *title;
 static struct option_words by;
@@ -22,6 +27,19 @@ static bool from_given, to_given;
 static int64_t timeline_ops = 8;
 
 static const struct option_row options[] = {
+    TARGET_OPTION_ROWS(chosen),
+    DURATION_OPTION_ROW(live.seconds, "sample"),
+    {.name = "rate",
+     .type = OPTION_NUMBER,
+     .argument = "HZ",
+     .value = &rate,
+     .minimum = 1,
+     .maximum = 10000,
+     .text = "how often a second each CPU is looked at (without it: 99)"},
+    {.name = "idle",
+     .type = OPTION_FLAG,
+     .value = &live.idle,
+     .text = "of a running daemon, also the waits of threads that have nothing to do"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_STRING,
@@ -38,8 +56,8 @@ static const struct option_row options[] = {
      .type = OPTION_STRING,
      .argument = "NAME",
      .value = &kind,
-     .text = "which time: cpu, offcpu, runnable, wall, lock or stage (without it: of a trace, "
-             "stage)"},
+     .text = "which time: cpu, offcpu, runnable, wall, lock or stage (without it: of a trace "
+             "stage, of a running daemon cpu)"},
     {.name = "op",
      .type = OPTION_STRING,
      .argument = "PATTERN",
@@ -231,7 +249,9 @@ static int make_title(struct flame_tree *tree, const char *what)
         const char *name, *value;
     } rows[] = {
         {"op", op}, {"stage", stage}, {"slowest", tail}, {"thread", thread}, {"waits for", reason}};
-    if (request.compare && request.input_count > 1)
+    if (request.input_count == 0)
+        snprintf(text, sizeof(text), "%s", what);
+    else if (request.compare && request.input_count > 1)
         snprintf(text, sizeof(text), "%s: %s compared with %s", what, request.inputs[1],
                  request.inputs[0]);
     else
@@ -297,6 +317,14 @@ static int run(int argc, char **argv)
                        renderer->name);
     const struct report_output file = {.file = output.file};
     result = report_output_check(&file);
+    if (result == 0 && argc == 0) {
+        live.rate = (uint32_t)rate;
+        return flame_run_live(&request, &live, renderer, deliver);
+    }
+    if (result == 0 && (chosen.pids.count || chosen.osds.count || chosen.all))
+        return err_set(EINVAL, "say either which daemons or which files, not both");
+    if (result == 0 && live.seconds > 0)
+        return err_set(EINVAL, "-d is for running daemons");
     int files = result == 0 ? flame_inputs_are_files(&request) : 0;
     if (result < 0 || files < 0)
         return result < 0 ? result : files;
@@ -306,19 +334,26 @@ static int run(int argc, char **argv)
 
 const struct command command_flame = {
     .name = "flame",
-    .arguments = "INPUT...",
-    .summary = "flame graphs of traces, of perf's output, of collapsed stacks",
+    .arguments = "[INPUT...]",
+    .summary = "flame graphs of running daemons, of traces, of perf's output",
     .text =
-        "Draws where time goes as a flame graph. INPUT is a recorded trace (a directory), the "
+        "Draws where time goes as a flame graph: of a running process (-p, --osd), or of INPUT. "
+        "INPUT is a recorded trace (a directory), the "
         "output of `perf script`, or collapsed stacks; files may be gzipped, - is standard "
         "input; several are added up.\n\n"
         "Of a trace, --kind stage shows the time of ops by type and stage, --kind lock the "
         "contended waits with the call stacks of those who waited. Since it is known which op each "
         "thread works for, --op, --stage and --tail show one type of ops, one stage, or the "
         "slowest ops alone.\n\n"
+        "A running process is sampled without any change to it: --kind cpu where it is on a CPU, "
+        "offcpu where its threads sleep and what for, runnable where they want a CPU and have "
+        "none, "
+        "wall all three.\n\n"
         "What could not be read is counted and said, with the numbers of the lines; the rest is "
         "drawn, and the exit status is 1.",
     .examples =
+        "optrail flame --osd 0 -d 10 -o cpu.svg\tten seconds of osd.0, on the CPU\n"
+        "optrail flame -p 4711 -d 10 --kind offcpu --by reason -o off.svg\twhat threads wait for\n"
         "optrail flame -o stages.svg TRACE\twhere ops of each type spend their time\n"
         "optrail flame --kind lock --tail 1% -o locks.svg TRACE\twhat the slowest 1 % of ops wait "
         "for\n"
@@ -327,7 +362,7 @@ const struct command command_flame = {
         "optrail flame --format perfetto -o slow.perfetto.json TRACE\tthe slowest ops, thread by "
         "thread",
     .options = options,
-    .minimum_arguments = 1,
+    .minimum_arguments = 0,
     .maximum_arguments = -1,
     .run = run,
 };

@@ -13,6 +13,8 @@
 #include "lock_wait.h"
 #include "lock_record.h"
 
+#include "watched.bpf.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* from <linux/futex.h> */
@@ -39,8 +41,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define TASK_UNINTERRUPTIBLE  2
 
 /* Set before loading. */
-const volatile __u64 namespace_device = 0;
-const volatile __u64 namespace_inode = 0; /* 0: the initial pid namespace, where numbers agree */
 const volatile __u32 condvars = 0;        /* enum lock_condvars */
 const volatile bool take_stacks = true;
 const volatile bool follow_owners = true;
@@ -54,13 +54,8 @@ const volatile bool follow_owners = true;
 #define SHORT_WAIT_NS  1000000
 #define SHORT_RELEASES 8
 
-/* The only process there is, by the kernel's number, with the number 0 among the processes; 0:
- * there are several, or it is not known. */
-__u32 only_tgid = 0;
 /* Whether a process may be in a pid namespace: its threads have other numbers for themselves. */
 bool inner_numbers = false;
-/* By their numbers. */
-struct lock_process process_facts[LOCK_MAX_PROCESSES];
 /* By the low bits of a thread's number, so that most calls are told to be of no interest without a
  * look into a table: BUSY_* of any thread with these bits. */
 #define BUSY_ROOM   65536
@@ -80,21 +75,6 @@ __u64 sample_below_ns = 0;
 /* Snapshots left until the loader raises it again. */
 int snapshots_left = 0;
 __u32 stack_count = 0;
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LOCK_MAX_PROCESSES);
-    __type(key, __u32);
-    __type(value, __u32); /* its number */
-} processes SEC(".maps");
-
-/* In a pid namespace: by the number there, for the kernel's is not known to the loader. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LOCK_MAX_PROCESSES);
-    __type(key, __u32);
-    __type(value, __u32);
-} named_processes SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -8,7 +8,6 @@
 #include "err.h"
 #include "symbols.h"
 
-#define MAX_FRAMES  256
 #define REFRESH_NS  1000000000ull
 #define HINT_FRAMES 8 /* the innermost ones, which tell of what kind the wait is */
 #define MAX_STACKS  (1u << 20)
@@ -64,15 +63,15 @@ static int make_room(struct lock_stacks *stacks, uint32_t number)
     return 0;
 }
 
-static size_t unwind(struct watched_process *process, const struct stack_snapshot *snapshot,
-                     uint64_t *frames, enum unwind_end *end, uint64_t now)
+size_t lock_stacks_unwind(struct watched_process *process, const struct stack_snapshot *snapshot,
+                          uint64_t *frames, enum unwind_end *end, uint64_t now)
 {
-    size_t count = unwinder_unwind(process->unwinder, snapshot, frames, MAX_FRAMES, end);
+    size_t count = unwinder_unwind(process->unwinder, snapshot, frames, LOCK_STACK_FRAMES, end);
     /* a library that has been loaded since */
     if (*end == UNWIND_NO_MODULE && now - process->refreshed_ns > REFRESH_NS) {
         process->refreshed_ns = now;
         if (unwinder_refresh(process->unwinder) == 0)
-            count = unwinder_unwind(process->unwinder, snapshot, frames, MAX_FRAMES, end);
+            count = unwinder_unwind(process->unwinder, snapshot, frames, LOCK_STACK_FRAMES, end);
     }
     return count;
 }
@@ -89,7 +88,7 @@ static void compare(struct lock_stacks *stacks, const struct lock_stack_text *ro
 int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process, uint32_t number,
                     const uint64_t *registers, const uint8_t *bytes, size_t size, uint64_t now)
 {
-    uint64_t frames[MAX_FRAMES];
+    uint64_t frames[LOCK_STACK_FRAMES];
     enum unwind_end end;
     if (number >= MAX_STACKS || !process->unwinder)
         return 0;
@@ -98,7 +97,7 @@ int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process,
         return error;
     struct stack_snapshot snapshot = {.stack = bytes, .size = size};
     memcpy(snapshot.registers, registers, sizeof(snapshot.registers));
-    size_t count = unwind(process, &snapshot, frames, &end, now);
+    size_t count = lock_stacks_unwind(process, &snapshot, frames, &end, now);
     struct lock_stack_text *row = &stacks->rows[number];
     if (row->taken && (row->end == UNWIND_COMPLETE || end != UNWIND_COMPLETE)) {
         compare(stacks, row, frames, count);

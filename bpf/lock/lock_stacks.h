@@ -28,6 +28,14 @@ struct lock_stacks {
     uint64_t ended[UNWIND_END_COUNT];
 };
 
+#define LOCK_STACK_FRAMES 256
+
+/* Unwinds a snapshot into at most LOCK_STACK_FRAMES program counters, the innermost first, and
+ * returns how many. Of a library that has been loaded since, the mappings are read again, once a
+ * second at the most; `now`: CLOCK_MONOTONIC, ns. */
+size_t lock_stacks_unwind(struct watched_process *process, const struct stack_snapshot *snapshot,
+                          uint64_t *frames, enum unwind_end *end, uint64_t now);
+
 /* Takes a snapshot. Negative errno with the message for want of memory alone. */
 int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process, uint32_t number,
                     const uint64_t *registers, const uint8_t *bytes, size_t size, uint64_t now);

@@ -2,6 +2,8 @@
 #ifndef OPTRAIL_LOCK_THREADS_BPF_H
 #define OPTRAIL_LOCK_THREADS_BPF_H
 
+#include "watched.bpf.h"
+
 /*
  * Rows of threads: found by the number that the process itself knows the thread by, for that is
  * what it writes into its locks. And what the owner of a lock does while somebody waits for it.
@@ -27,12 +29,6 @@ static __always_inline __u64 thread_key(__u32 tgid, struct task_struct *task)
     return (__u64)tgid << 32 | inner_tid(task);
 }
 
-/* What can be told without a look into a table. */
-static __always_inline bool is_foreign(__u32 tgid)
-{
-    return only_tgid && tgid != only_tgid;
-}
-
 static __always_inline __u8 *busy_bits(__u64 key)
 {
     return &busy[key & (BUSY_ROOM - 1)];
@@ -52,36 +48,6 @@ static __always_inline void count_waiter(__u64 word, int change)
 static __always_inline __u32 *watched_count(__u64 key)
 {
     return &watched[key & (WATCHED_THREADS - 1)];
-}
-
-/* The number of the watched process that the current one is; LOCK_MAX_PROCESSES: it is none. */
-static __always_inline __u32 process_of_current(__u32 tgid)
-{
-    if (only_tgid)
-        return 0; /* is_foreign() has looked */
-    __u32 *process = bpf_map_lookup_elem(&processes, &tgid);
-    if (process)
-        return *process;
-    struct bpf_pidns_info info = {};
-    if (!namespace_inode ||
-        bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &info, sizeof(info)))
-        return LOCK_MAX_PROCESSES;
-    process = bpf_map_lookup_elem(&named_processes, &info.tgid);
-    if (!process)
-        return LOCK_MAX_PROCESSES;
-    bpf_map_update_elem(&processes, &tgid, process, BPF_NOEXIST);
-    return *process;
-}
-
-/* As user space names it. */
-static __always_inline __u32 tid_of_current(void)
-{
-    if (!namespace_inode)
-        return (__u32)bpf_get_current_pid_tgid();
-    struct bpf_pidns_info info = {};
-    if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &info, sizeof(info)))
-        return 0;
-    return info.pid;
 }
 
 /* A thread's row is at one of so many places. */

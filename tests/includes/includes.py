@@ -23,6 +23,7 @@ ALLOWED = {
     "bpf/fold": ["tracepoints"],
     "bpf": ["bpf/fold", "probes", "stacks", "tracepoints"],
     "bpf/lock": ["bpf", "bpf/fold", "stacks", "tracepoints"],
+    "bpf/sample": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     "analyzers/profile": [],
     "analyzers/read": ["tracepoints"],
     "analyzers/model": ["tracepoints"],
@@ -45,7 +46,7 @@ ALLOWED = {
                          "analyzers/render", "tracepoints"],
     "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     # everything but the tests
-    "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "record", "bench", "analyzers/read", "analyzers/model",
+    "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "bpf/sample", "record", "bench", "analyzers/read", "analyzers/model",
             "analyzers/trail", "analyzers/profile", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render", "analyzers/scale", "analyzers/import", "analyzers/compare",
             "analyzers/analysis"],
 }

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: (MIT OR GPL-2.0)
+/*
+ * Where threads spend their time: on a CPU, by a clock that ticks on each; off it, by what the
+ * scheduler does. A thread's stacks are taken when it leaves the CPU, while it is the current one;
+ * how long it was away is known when it is back.
+ */
+#include "vmlinux.h"
+/* vmlinux.h has the fixed-width types; the headers of ours ask for <stdint.h> */
+#define _STDINT_H
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "lock_wait.h"
+#include "lock_record.h"
+#include "sample_record.h"
+#include "watched.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* from <linux/sched.h> */
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_NOLOAD          0x400
+
+/* Of waits shorter than this, some are taken, in proportion to their length; 0: all are. Set by the
+ * loader as it goes. */
+__u64 sample_below_ns = 0;
+/* Snapshots left until the loader raises it again. */
+int snapshots_left = 0;
+__u32 stack_count = 0;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LOCK_MAX_STACKS);
+    __type(key, struct lock_stack_key);
+    __type(value, struct lock_stack);
+} stacks SEC(".maps");
+
+/* All rows are there from the beginning: the scheduler must not wait for memory. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, SAMPLE_MAX_THREADS);
+    __type(key, __u32);
+    __type(value, struct sample_thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_STACK_TRACE);
+    __uint(max_entries, SAMPLE_KERNEL_STACKS);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, SAMPLE_KERNEL_FRAMES * sizeof(__u64));
+} kernel_stacks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, LOCK_COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 8 * 1024 * 1024);
+} ring SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+    __u64 *counter = bpf_map_lookup_elem(&counters, &which);
+    if (counter)
+        (*counter)++;
+}
+
+#include "lock_stack.bpf.h"
+
+static __always_inline __u32 pid_of(__u32 process)
+{
+    return process_facts[process & (LOCK_MAX_PROCESSES - 1)].pid;
+}
+
+/* The tick of a clock: `room` bytes of the stack at the most. */
+#define TAKE_CPU(room)                                                                             \
+    static __always_inline void take_cpu_##room(struct bpf_perf_event_data *context, __u32 pid,    \
+                                                const struct pt_regs *registers, __u32 bytes)      \
+    {                                                                                              \
+        struct sample_cpu *sample =                                                                \
+            bpf_ringbuf_reserve(&ring, sizeof(struct sample_cpu) + (room), 0);                     \
+        if (!sample) {                                                                             \
+            count(LOCK_LOST);                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        sample->type = SAMPLE_RECORD_CPU;                                                          \
+        sample->tid = tid_of_current();                                                            \
+        sample->time_ns = bpf_ktime_get_ns();                                                      \
+        sample->kernel_stack = (int)bpf_get_stackid(context, &kernel_stacks, 0);                   \
+        bpf_get_current_comm(sample->name, sizeof(sample->name));                                  \
+        sample->snapshot.pid = pid;                                                                \
+        take_registers(&sample->snapshot, registers);                                              \
+        sample->snapshot.size = copy_stack(sample->snapshot.bytes, registers->sp, bytes, (room));  \
+        bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);                                              \
+    }
+
+TAKE_CPU(SMALL_BYTES)
+TAKE_CPU(MEDIUM_BYTES)
+TAKE_CPU(LARGE_BYTES)
+
+SEC("perf_event")
+int on_cpu(struct bpf_perf_event_data *context)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    __u32 tgid = task->tgid;
+    if (is_foreign(tgid))
+        return 0;
+    __u32 process = process_of_current(tgid);
+    if (process >= LOCK_MAX_PROCESSES)
+        return 0;
+    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    __u32 depth = stack_depth(task, registers->sp), pid = pid_of(process);
+    __u32 bytes = depth ? depth : MEDIUM_BYTES;
+    count(LOCK_SNAPSHOTS);
+    /* waits are small and each counts with all its time: there is always room for them */
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+        bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 4 * 3) {
+        count(LOCK_LOST);
+        return 0;
+    }
+    if (bytes <= SMALL_BYTES)
+        take_cpu_SMALL_BYTES(context, pid, registers, bytes);
+    else if (bytes <= MEDIUM_BYTES)
+        take_cpu_MEDIUM_BYTES(context, pid, registers, bytes);
+    else
+        take_cpu_LARGE_BYTES(context, pid, registers, bytes);
+    return 0;
+}
+
+/* The number of the current thread's user stack; 0: none. */
+static __always_inline __u32 user_stack(struct task_struct *task, __u32 process)
+{
+    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    const struct lock_process *facts = &process_facts[process & (LOCK_MAX_PROCESSES - 1)];
+    __u64 stack_pointer = registers->sp;
+    __u32 zero = 0, copied;
+    struct lock_stack_key key = {
+        .tgid = task->tgid, .depth = stack_depth(task, stack_pointer), .counter = registers->ip};
+    struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
+    if (!words)
+        return 0;
+    if (read_words(words, key.depth, stack_pointer))
+        key.words = hash_words(0, words, 0, KEY_WORDS, facts);
+    return number_of_key(&key, facts->pid, 1, &copied);
+}
+
+/* Waits that are long are taken always, shorter ones in proportion to their length: the sums stay
+ * what they are on average. 0: not this one. */
+static __always_inline __u32 weight_of(__u64 length)
+{
+    __u64 below = sample_below_ns;
+    if (length >= below)
+        return 1;
+    __u64 each = below / (length ? length : 1) + 1;
+    if (each > 1u << 20)
+        each = 1u << 20;
+    return bpf_get_prandom_u32() % (__u32)each ? 0 : (__u32)each;
+}
+
+/* The thread was off the CPU until `now`. */
+static __always_inline void tell(struct sample_thread *thread, __u64 now)
+{
+    __u64 begin = thread->off_ns;
+    __u32 weight = weight_of(now - begin);
+    thread->off_ns = 0;
+    count(LOCK_WAITS);
+    if (!weight) {
+        count(LOCK_SAMPLED_OUT);
+        return;
+    }
+    struct sample_wait *wait = bpf_ringbuf_reserve(&ring, sizeof(*wait), 0);
+    if (!wait) {
+        count(LOCK_LOST);
+        return;
+    }
+    wait->type = SAMPLE_RECORD_WAIT;
+    wait->weight = weight;
+    wait->begin_ns = begin;
+    wait->end_ns = now;
+    wait->wake_ns = thread->wake_ns;
+    wait->pid = thread->pid;
+    wait->tid = thread->tid;
+    wait->stack = thread->stack;
+    wait->kernel_stack = thread->kernel_stack;
+    wait->flags = thread->flags;
+    __builtin_memcpy(wait->name, thread->name, sizeof(wait->name));
+    bpf_ringbuf_submit(wait, BPF_RB_NO_WAKEUP);
+}
+
+/* A thread gets the CPU again. */
+static __always_inline void come_back(__u32 key, __u64 now)
+{
+    struct sample_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    if (thread && thread->off_ns)
+        tell(thread, now);
+}
+
+/* The current thread leaves the CPU. */
+static __always_inline void leave(void *context, struct task_struct *task, bool preempted,
+                                  __u32 process, __u64 now)
+{
+    __u32 key = task->pid, state = task->__state;
+    struct sample_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    if (!thread) {
+        struct sample_thread fresh = {.pid = pid_of(process), .tid = tid_of_current()};
+        if (bpf_map_update_elem(&threads, &key, &fresh, BPF_NOEXIST)) {
+            count(LOCK_THREADS_FULL);
+            return;
+        }
+        thread = bpf_map_lookup_elem(&threads, &key);
+        if (!thread)
+            return;
+    }
+    if (thread->off_ns) {
+        /* its return was not seen; when it was woken is known all the same */
+        count(LOCK_UNMATCHED);
+        if (thread->wake_ns > thread->off_ns)
+            tell(thread, thread->wake_ns);
+    }
+    bool wants = preempted || state == 0;
+    bool disk = (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ||
+                BPF_CORE_READ_BITFIELD(task, in_iowait);
+    thread->flags = wants ? SAMPLE_WAIT_PREEMPTED : disk ? SAMPLE_WAIT_DISK : 0;
+    thread->stack = user_stack(task, process);
+    thread->kernel_stack = (int)bpf_get_stackid(context, &kernel_stacks, 0);
+    bpf_get_current_comm(thread->name, sizeof(thread->name));
+    thread->wake_ns = wants ? now : 0;
+    thread->off_ns = now;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switching, bool preempted, struct task_struct *from, struct task_struct *to)
+{
+    __u32 leaving = from->tgid, coming = to->tgid;
+    __u64 now = bpf_ktime_get_ns();
+    if (!is_foreign(leaving) && !from->exit_state) {
+        __u32 process = process_of_current(leaving);
+        if (process < LOCK_MAX_PROCESSES)
+            leave(ctx, from, preempted, process, now);
+    }
+    if (!is_foreign(coming) && (only_tgid || bpf_map_lookup_elem(&processes, &coming)))
+        come_back(to->pid, now);
+    return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *task)
+{
+    __u32 tgid = task->tgid, key = task->pid;
+    if (is_foreign(tgid))
+        return 0;
+    struct sample_thread *thread = bpf_map_lookup_elem(&threads, &key);
+    if (thread && thread->off_ns && !thread->wake_ns)
+        thread->wake_ns = bpf_ktime_get_ns();
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exiting, struct task_struct *task)
+{
+    __u32 key = task->pid;
+    if (!is_foreign(task->tgid))
+        bpf_map_delete_elem(&threads, &key);
+    return 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
+#include "sample_capture.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock_ns.h"
+#include "err.h"
+#include "kernel_symbols.h"
+#include "lock_process.h"
+#include "lock_stacks.h"
+#include "sample_probe.h"
+#include "sample_reason.h"
+#include "symbols.h"
+
+#define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
+
+struct sample_capture {
+    uint64_t period_ns;
+    struct watched_process *processes; /* owned */
+    size_t process_count;
+    struct sample_probe probe;
+    struct kernel_symbols symbols;
+    char *kernel_texts[SAMPLE_KERNEL_STACKS]; /* owned; by number; NULL: not asked for yet */
+    struct lock_stacks stacks;                /* of waits */
+    struct sample_counts counts;
+    uint64_t now, looked_ns;
+    bool finished;
+
+    sample_callback *callback; /* of the call that is under way */
+    void *context;
+    int error;
+};
+
+static struct watched_process *find_process(struct sample_capture *capture, uint32_t pid)
+{
+    for (size_t i = 0; i < capture->process_count; i++)
+        if ((uint32_t)capture->processes[i].target.pid == pid)
+            return &capture->processes[i];
+    return NULL;
+}
+
+/* Names end in _[k], as flame graphs mark the kernel's. What the scheduler does to take the CPU
+ * away, and the probes there, are left out. */
+static char *make_kernel_text(const struct sample_capture *capture, int32_t number)
+{
+    uint64_t frames[SAMPLE_KERNEL_FRAMES];
+    size_t count = sample_probe_kernel_stack(&capture->probe, number, frames), first = 0, size = 0;
+    char *text = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = kernel_symbols_find(&capture->symbols, frames[i]);
+        if (name && (strcmp(name, "__schedule") == 0 || strcmp(name, "schedule") == 0))
+            first = i;
+    }
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = first; out && i < count; i++) {
+        const char *name = kernel_symbols_find(&capture->symbols, frames[i]);
+        fprintf(out, "%s%s_[k]", i > first ? ";" : "", name ? name : "kernel");
+    }
+    if (out && fclose(out) == 0)
+        return text;
+    free(text);
+    err_no_memory();
+    return NULL;
+}
+
+/* *text is weak; NULL: there is none. */
+static int kernel_text(struct sample_capture *capture, int32_t number, const char **text)
+{
+    *text = NULL;
+    if (number < 0 || number >= SAMPLE_KERNEL_STACKS)
+        return 0;
+    if (!capture->kernel_texts[number])
+        capture->kernel_texts[number] = make_kernel_text(capture, number);
+    if (!capture->kernel_texts[number])
+        return -ENOMEM;
+    if (capture->kernel_texts[number][0])
+        *text = capture->kernel_texts[number];
+    return 0;
+}
+
+static int take_cpu(struct sample_capture *capture, const struct sample_cpu *record, size_t size)
+{
+    uint64_t frames[LOCK_STACK_FRAMES];
+    enum unwind_end end = UNWIND_FAULT;
+    const struct lock_snapshot *taken = &record->snapshot;
+    struct watched_process *process = find_process(capture, taken->pid);
+    char name[SAMPLE_NAME + 1] = "";
+    if (!process || taken->size > size - sizeof(*record))
+        return 0;
+    struct stack_snapshot snapshot = {.stack = taken->bytes, .size = taken->size};
+    memcpy(snapshot.registers, taken->registers, sizeof(snapshot.registers));
+    size_t count = lock_stacks_unwind(process, &snapshot, frames, &end, capture->now);
+    char *user = symbols_text(process->unwinder, frames, count, false);
+    if (!user)
+        return -ENOMEM;
+    memcpy(name, record->name, SAMPLE_NAME);
+    struct sample sample = {.kind = SAMPLE_ON_CPU,
+                            .pid = taken->pid,
+                            .tid = record->tid,
+                            .thread = name,
+                            .begin_ns = record->time_ns,
+                            .value_ns = capture->period_ns,
+                            .count = 1,
+                            .user = *user ? user : NULL};
+    capture->counts.samples++;
+    capture->counts.ended[end]++;
+    int error = kernel_text(capture, record->kernel_stack, &sample.kernel);
+    if (!error)
+        error = capture->callback(capture->context, &sample);
+    free(user);
+    return error;
+}
+
+static int take_snapshot(struct sample_capture *capture, const struct lock_snapshot *snapshot,
+                         size_t size)
+{
+    struct watched_process *process = find_process(capture, snapshot->pid);
+    if (!process || snapshot->size > size - sizeof(*snapshot))
+        return 0;
+    return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
+                           snapshot->bytes, snapshot->size, capture->now);
+}
+
+/* A wait is up to two samples: until it was woken, and until it had a CPU. */
+static int take_wait(struct sample_capture *capture, const struct sample_wait *record)
+{
+    const struct lock_stack_text *stack = lock_stacks_find(&capture->stacks, record->stack);
+    bool preempted = record->flags & SAMPLE_WAIT_PREEMPTED;
+    char name[SAMPLE_NAME + 1] = "";
+    if (!find_process(capture, record->pid) || record->end_ns <= record->begin_ns)
+        return 0;
+    memcpy(name, record->name, SAMPLE_NAME);
+    uint64_t end = record->end_ns;
+    uint64_t wake = record->wake_ns >= record->begin_ns && record->wake_ns <= end && record->wake_ns
+                        ? record->wake_ns
+                        : end;
+    struct sample sample = {.pid = record->pid,
+                            .tid = record->tid,
+                            .thread = name,
+                            .begin_ns = record->begin_ns,
+                            .count = record->weight,
+                            .user = stack && stack->text[0] ? stack->text : NULL};
+    int error = kernel_text(capture, record->kernel_stack, &sample.kernel);
+    capture->counts.waits += record->weight;
+    if (stack)
+        capture->counts.ended[stack->end] += record->weight;
+    else
+        capture->counts.no_stack += record->weight;
+    struct wait_reason reason =
+        wait_reason_of(sample.kernel, sample.user, record->flags & SAMPLE_WAIT_DISK);
+    if (!error && !preempted && wake > record->begin_ns) {
+        sample.kind = SAMPLE_OFF_CPU;
+        sample.reason = reason.name;
+        sample.idle = reason.idle;
+        sample.value_ns = (wake - record->begin_ns) * record->weight;
+        error = capture->callback(capture->context, &sample);
+    }
+    uint64_t from = preempted ? record->begin_ns : wake;
+    if (!error && end > from) {
+        sample.kind = SAMPLE_RUNNABLE;
+        sample.reason = preempted ? "preempted" : "woken";
+        sample.idle = false;
+        sample.begin_ns = from;
+        sample.value_ns = (end - from) * record->weight;
+        error = capture->callback(capture->context, &sample);
+    }
+    return error;
+}
+
+/* A record of the ring; its first word says what it is. */
+static int take_record(void *context, void *data, size_t size)
+{
+    struct sample_capture *capture = context;
+    uint32_t type = *(const uint32_t *)data;
+    int error = 0;
+    if (type == SAMPLE_RECORD_CPU && size >= sizeof(struct sample_cpu))
+        error = take_cpu(capture, data, size);
+    else if (type == SAMPLE_RECORD_WAIT && size >= sizeof(struct sample_wait))
+        error = take_wait(capture, data);
+    else if (type == LOCK_RECORD_SNAPSHOT && size >= sizeof(struct lock_snapshot))
+        error = take_snapshot(capture, data, size);
+    if (error)
+        capture->error = error;
+    return error;
+}
+
+static int open_all(struct sample_capture *capture, const struct sample_capture_options *options)
+{
+    int error = target_privilege();
+    if (!error)
+        error = kernel_symbols_read(&capture->symbols);
+    capture->counts.kernel_hidden = capture->symbols.count == 0;
+    if (!error)
+        error = sample_probe_load(&capture->probe, options, take_record, capture);
+    for (size_t i = 0; i < options->pid_count && !error; i++) {
+        capture->process_count = i + 1;
+        error = watched_process_open(options->pids[i], true, &capture->processes[i]);
+        if (!error)
+            error = sample_probe_add(&capture->probe, &capture->processes[i]);
+    }
+    return error ? error : sample_probe_attach(&capture->probe, options);
+}
+
+int sample_capture_open(const struct sample_capture_options *options,
+                        struct sample_capture **result)
+{
+    *result = NULL;
+    if (options->pid_count == 0 || options->pid_count > LOCK_MAX_PROCESSES)
+        return err_set(EINVAL, "at least one and at most %d processes can be sampled",
+                       LOCK_MAX_PROCESSES);
+    struct sample_capture *capture = calloc(1, sizeof(*capture));
+    if (!capture)
+        return err_no_memory();
+    capture->period_ns = 1000000000ull / options->rate;
+    capture->processes = calloc(options->pid_count, sizeof(*capture->processes));
+    int error = capture->processes ? open_all(capture, options) : err_no_memory();
+    if (error) {
+        sample_capture_close(capture);
+        return error;
+    }
+    *result = capture;
+    return 0;
+}
+
+void sample_capture_close(struct sample_capture *capture)
+{
+    if (!capture)
+        return;
+    sample_probe_close(&capture->probe);
+    for (size_t i = 0; i < capture->process_count; i++)
+        watched_process_close(&capture->processes[i]);
+    for (size_t i = 0; i < SAMPLE_KERNEL_STACKS; i++)
+        free(capture->kernel_texts[i]);
+    lock_stacks_free(&capture->stacks);
+    kernel_symbols_free(&capture->symbols);
+    free(capture->processes);
+    free(capture);
+}
+
+/* A process that has ended, or become another program, has no samples any more. */
+static void look_at_processes(struct sample_capture *capture)
+{
+    if (capture->now - capture->looked_ns < LOOK_AGAIN_NS)
+        return;
+    capture->looked_ns = capture->now;
+    for (size_t i = 0; i < capture->process_count; i++)
+        if (!capture->processes[i].ended && target_unchanged(&capture->processes[i].target) < 0)
+            capture->processes[i].ended = true;
+}
+
+static int drain(struct sample_capture *capture, sample_callback *callback, void *context)
+{
+    capture->callback = callback;
+    capture->context = context;
+    capture->error = 0;
+    int got = ring_buffer__consume(capture->probe.ring);
+    if (capture->error)
+        return capture->error;
+    return got < 0 ? err_set(-got, "cannot read the ring of samples: %s", strerror(-got)) : 0;
+}
+
+int sample_capture_poll(struct sample_capture *capture, sample_callback *callback, void *context)
+{
+    capture->now = monotonic_ns();
+    look_at_processes(capture);
+    if (sample_probe_adapt(&capture->probe, capture->now))
+        capture->counts.sampled = true;
+    return drain(capture, callback, context);
+}
+
+static int take_unfinished(void *context, void *data, size_t size)
+{
+    struct sample_capture *capture = context;
+    (void)size;
+    capture->counts.unfinished++;
+    return take_wait(capture, data);
+}
+
+int sample_capture_finish(struct sample_capture *capture, sample_callback *callback, void *context)
+{
+    if (capture->finished)
+        return 0;
+    capture->finished = true;
+    sample_probe_detach(&capture->probe);
+    capture->now = monotonic_ns();
+    int error = drain(capture, callback, context);
+    if (!error)
+        error = sample_probe_unfinished(&capture->probe, capture->now, take_unfinished, capture);
+    return error;
+}
+
+struct sample_counts sample_capture_counts(const struct sample_capture *capture)
+{
+    struct sample_counts counts = capture->counts;
+    uint64_t kernel[LOCK_COUNTERS];
+    sample_probe_counters(&capture->probe, kernel);
+    counts.waits_seen = kernel[LOCK_WAITS];
+    counts.lost = kernel[LOCK_LOST];
+    counts.returns_unseen = kernel[LOCK_UNMATCHED];
+    counts.threads_full = kernel[LOCK_THREADS_FULL];
+    counts.stacks_full = kernel[LOCK_STACKS_FULL];
+    counts.stacks_late = kernel[LOCK_STACKS_LATE];
+    counts.stacks_unreadable = kernel[LOCK_FAULTS_STACK];
+    return counts;
+}
+
+bool sample_capture_ended(const struct sample_capture *capture)
+{
+    for (size_t i = 0; i < capture->process_count; i++)
+        if (!capture->processes[i].ended)
+            return false;
+    return true;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame_live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock_ns.h"
+#include "err.h"
+#include "interrupt.h"
+#include "sample_capture.h"
+
+#define ASK_EVERY_NS 50000000
+
+struct live {
+    const struct flame_live_options *options; /* weak */
+    struct flame_fold *fold;
+    struct flame_tree *tree;
+    struct sample_capture *capture;
+    uint32_t kinds;
+    uint64_t idle_waits, idle_ns, cut;
+};
+
+static const enum flame_kind kind_of[] = {[SAMPLE_ON_CPU] = FLAME_cpu,
+                                          [SAMPLE_OFF_CPU] = FLAME_offcpu,
+                                          [SAMPLE_RUNNABLE] = FLAME_runnable};
+
+static int name_of(struct flame_names *names, const char *text, uint32_t *name)
+{
+    return text && *text ? flame_name(names, text, strlen(text), name) : 0;
+}
+
+/* The kernel's frames stand on those of user space. */
+static int frames_of(struct live *live, const struct sample *sample, uint32_t *frames,
+                     size_t *count)
+{
+    struct flame_names *names = &live->tree->names;
+    uint32_t kernel[FLAME_MAX_FRAMES];
+    bool cut = false, cut_kernel = false;
+    int users = sample->user ? flame_frames_of_text(names, sample->user, frames, &cut) : 0;
+    if (users < 0)
+        return users;
+    int inner =
+        sample->kernel ? flame_frames_of_text(names, sample->kernel, kernel, &cut_kernel) : 0;
+    if (inner < 0)
+        return inner;
+    if (users + inner > (int)FLAME_MAX_FRAMES) {
+        inner = (int)FLAME_MAX_FRAMES - users;
+        cut = true;
+    }
+    memcpy(frames + users, kernel, (size_t)inner * sizeof(*frames));
+    *count = (size_t)(users + inner);
+    live->cut += cut || cut_kernel ? sample->count : 0;
+    return 0;
+}
+
+static int take(void *context, const struct sample *sample)
+{
+    struct live *live = context;
+    struct flame_names *names = &live->tree->names;
+    uint32_t frames[FLAME_MAX_FRAMES];
+    struct flame_sample folded = {.frames = frames,
+                                  .kind = kind_of[sample->kind],
+                                  .begin_ns = sample->begin_ns,
+                                  .value_ns = sample->value_ns,
+                                  .count = sample->count};
+    if (!(live->kinds >> folded.kind & 1))
+        return 0;
+    if (sample->idle && !live->options->idle) {
+        live->idle_waits += sample->count;
+        live->idle_ns += sample->value_ns;
+        return 0;
+    }
+    int result = frames_of(live, sample, frames, &folded.frame_count);
+    if (result == 0)
+        result = name_of(names, sample->thread, &folded.attributes[FLAME_BY_THREAD]);
+    if (result == 0)
+        result = name_of(names, sample->reason, &folded.attributes[FLAME_BY_REASON]);
+    return result == 0 ? flame_fold_take(live->fold, &folded) : result;
+}
+
+static int check(const struct flame_request *request, const struct flame_renderer *renderer)
+{
+    const struct flame_options *options = &request->options;
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{options->op, "--op"},         {options->stage, "--stage"},
+                {request->tail > 0, "--tail"}, {request->compare, "--diff"},
+                {request->event, "--event"},   {request->input, "--input"},
+                {request->path, "--path"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].given)
+            return err_set(EINVAL,
+                           "%s is for traces and files: what a running process is sampled for is "
+                           "not joined with its ops yet",
+                           rows[i].name);
+    for (size_t i = 0; i < options->by_count; i++)
+        if (options->by[i] == FLAME_BY_OP || options->by[i] == FLAME_BY_STAGE)
+            return err_set(EINVAL,
+                           "--by %s is for traces: samples of a running process are not "
+                           "joined with its ops yet",
+                           flame_attribute_names[options->by[i]]);
+    if (options->kinds & (1u << FLAME_lock | 1u << FLAME_stage))
+        return err_set(EINVAL, "--kind lock and stage are for traces: optrail record --locks makes "
+                               "one");
+    if (!renderer->tree)
+        return err_set(EINVAL, "--format %s needs a trace: samples tell no single ops",
+                       renderer->name);
+    return 0;
+}
+
+/* The processes: by their numbers whatever they are, else the daemons. */
+static int choose(const struct target_options *chosen, pid_t **pids, size_t *count)
+{
+    struct target *targets = NULL;
+    size_t found = 0;
+    int result = target_options_check(chosen);
+    if (result == 0 && chosen->pids.count == 0)
+        result = target_options_choose(chosen, &targets, &found);
+    if (result < 0)
+        return result;
+    *pids = calloc(found + chosen->pids.count, sizeof(**pids));
+    for (size_t i = 0; *pids && i < found; i++)
+        (*pids)[(*count)++] = targets[i].pid;
+    free(targets);
+    for (size_t i = 0; *pids && i < chosen->pids.count; i++) {
+        pid_t pid = (pid_t)strtol(chosen->pids.words[i].text, NULL, 10);
+        bool there = false;
+        for (size_t j = 0; j < *count; j++)
+            there = there || (*pids)[j] == pid;
+        if (!there)
+            (*pids)[(*count)++] = pid;
+    }
+    return *pids ? 0 : err_no_memory();
+}
+
+static int watch(struct live *live)
+{
+    const volatile int *stop = interrupt_install();
+    const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
+    uint64_t begin = monotonic_ns(), length = (uint64_t)(live->options->seconds * 1e9);
+    int result = 0;
+    flame_fold_origin(live->fold, 0, begin);
+    while (result == 0 && !*stop && !sample_capture_ended(live->capture) &&
+           (length == 0 || monotonic_ns() - begin < length)) {
+        nanosleep(&pause, NULL);
+        result = sample_capture_poll(live->capture, take, live);
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\r%.0f s ", (double)(monotonic_ns() - begin) / 1e9);
+    }
+    if (isatty(STDERR_FILENO))
+        fputs("\r            \r", stderr);
+    return result == 0 ? sample_capture_finish(live->capture, take, live) : result;
+}
+
+static int note_ends(struct flame_tree *tree, const struct sample_counts *counts)
+{
+    uint64_t all = counts->no_stack, complete = counts->ended[UNWIND_COMPLETE];
+    char text[512] = "";
+    for (int i = 0; i < UNWIND_END_COUNT; i++)
+        all += counts->ended[i];
+    for (int i = 0; i < UNWIND_END_COUNT; i++) {
+        size_t used = strlen(text);
+        if (i != UNWIND_COMPLETE && counts->ended[i])
+            snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " %s", counts->ended[i],
+                     unwind_end_names[i]);
+    }
+    size_t used = strlen(text);
+    if (counts->no_stack)
+        snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " without a stack",
+                 counts->no_stack);
+    return flame_tree_note(tree, "stacks: %" PRIu64 " of %" PRIu64 " go to the thread's start%s",
+                           complete, all, text);
+}
+
+static int note_counts(const struct live *live)
+{
+    const struct sample_counts counts = sample_capture_counts(live->capture);
+    struct flame_tree *tree = live->tree;
+    const struct {
+        uint64_t value;
+        const char *text;
+    } rows[] = {
+        {counts.lost, "samples were lost: there was no room in the ring"},
+        {counts.returns_unseen, "times it was not seen that a thread had a CPU again: how long it "
+                                "wanted one is not counted"},
+        {counts.threads_full, "times a thread left the CPU there was no room to remember it"},
+        {counts.stacks_full, "waits have no stack: there are too many different ones"},
+        {counts.stacks_late, "times a new stack was not copied, for others came first"},
+        {counts.stacks_unreadable, "stacks could not be read"},
+        {counts.unfinished, "waits went on when the capture ended: they count up to then"},
+        {live->cut, "samples had more frames than there is room for: outer ones, or the kernel's, "
+                    "are left out"},
+    };
+    int result = note_ends(tree, &counts);
+    for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].value > 0)
+            result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);
+    if (result == 0 && live->idle_waits > 0)
+        result = flame_tree_note(tree,
+                                 "%" PRIu64 " waits of threads that had nothing to do (poll, "
+                                 "condition variables, %.1f s in all) are left out: --idle shows "
+                                 "them",
+                                 live->idle_waits, (double)live->idle_ns / 1e9);
+    if (result == 0 && counts.sampled)
+        result = flame_tree_note(tree, "there were so many short waits that some stand for others "
+                                       "like them");
+    if (result == 0 && counts.kernel_hidden)
+        result = flame_tree_note(tree, "the kernel hides the names of its functions "
+                                       "(kernel.kptr_restrict)");
+    return result;
+}
+
+static int finish(struct live *live)
+{
+    int result = flame_fold_finish(live->fold);
+    struct flame_fold_counts counts = flame_fold_counts(live->fold);
+    if (result < 0)
+        return result;
+    if (counts.taken > 0)
+        return note_counts(live);
+    if (counts.filtered > 0)
+        return err_set(ENODATA, "none of the %" PRIu64 " samples is of what was asked for",
+                       counts.filtered);
+    if (live->idle_waits > 0)
+        return err_set(ENODATA,
+                       "all %" PRIu64 " waits are of threads that had nothing to do: --idle shows "
+                       "them",
+                       live->idle_waits);
+    return err_set(ENODATA, "there are no samples: no thread of it %s in this time",
+                   live->kinds >> FLAME_cpu & 1 ? "was seen on a CPU" : "left a CPU");
+}
+
+static int open_all(struct live *live, const struct flame_request *request, const pid_t *pids,
+                    size_t count)
+{
+    struct flame_options options = request->options;
+    const struct sample_capture_options capturing = {
+        .pids = pids,
+        .pid_count = count,
+        .rate = live->options->rate,
+        .on_cpu = live->kinds >> FLAME_cpu & 1,
+        .off_cpu = live->kinds & (1u << FLAME_offcpu | 1u << FLAME_runnable)};
+    options.kinds = live->kinds;
+    int result = flame_fold_new(&options, 1, &live->fold, &live->tree);
+    return result < 0 ? result : sample_capture_open(&capturing, &live->capture);
+}
+
+int flame_run_live(const struct flame_request *request, const struct flame_live_options *options,
+                   const struct flame_renderer *renderer,
+                   int (*deliver)(const struct flame_renderer *renderer,
+                                  const struct flame_result *made, int result, FILE *said))
+{
+    struct live live = {.options = options,
+                        .kinds = request->options.kinds ? request->options.kinds : 1u << FLAME_cpu};
+    pid_t *pids = NULL;
+    size_t count = 0;
+    int result = check(request, renderer);
+    if (result == 0)
+        result = choose(options->targets, &pids, &count);
+    if (result < 0) {
+        free(pids);
+        return result;
+    }
+    result = open_all(&live, request, pids, count);
+    if (result == 0)
+        result = watch(&live);
+    if (result == 0)
+        result = finish(&live);
+    if (result == 0) {
+        const struct flame_result made = {.what = live.kinds == 1u << FLAME_cpu ? "on a CPU"
+                                                  : live.kinds >> FLAME_cpu & 1 ? "wall clock"
+                                                                                : "off the CPU",
+                                          .tree = live.tree};
+        result = deliver(renderer, &made, 0, stderr);
+    }
+    sample_capture_close(live.capture);
+    flame_fold_free(live.fold);
+    flame_tree_free(live.tree);
+    free(pids);
+    /* wrong use was ruled out before */
+    return result == -EINVAL ? -EBADMSG : result;
+}
