@@ -41,7 +41,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define TASK_UNINTERRUPTIBLE  2
 
 /* Set before loading. */
-const volatile __u32 condvars = 0;        /* enum lock_condvars */
+const volatile __u32 condvars = 0; /* enum lock_condvars */
 const volatile bool take_stacks = true;
 const volatile bool follow_owners = true;
 

@@ -77,6 +77,9 @@ static __always_inline __u32 pid_of(__u32 process)
     return process_facts[process & (LOCK_MAX_PROCESSES - 1)].pid;
 }
 
+/* The stacks of some threads hold large buffers. */
+#define HUGE_BYTES 131072
+
 /* The tick of a clock: `room` bytes of the stack at the most. */
 #define TAKE_CPU(room)                                                                             \
     static __always_inline void take_cpu_##room(struct bpf_perf_event_data *context, __u32 pid,    \
@@ -102,6 +105,7 @@ static __always_inline __u32 pid_of(__u32 process)
 TAKE_CPU(SMALL_BYTES)
 TAKE_CPU(MEDIUM_BYTES)
 TAKE_CPU(LARGE_BYTES)
+TAKE_CPU(HUGE_BYTES)
 
 SEC("perf_event")
 int on_cpu(struct bpf_perf_event_data *context)
@@ -127,8 +131,10 @@ int on_cpu(struct bpf_perf_event_data *context)
         take_cpu_SMALL_BYTES(context, pid, registers, bytes);
     else if (bytes <= MEDIUM_BYTES)
         take_cpu_MEDIUM_BYTES(context, pid, registers, bytes);
-    else
+    else if (bytes <= LARGE_BYTES)
         take_cpu_LARGE_BYTES(context, pid, registers, bytes);
+    else
+        take_cpu_HUGE_BYTES(context, pid, registers, bytes);
     return 0;
 }
 

@@ -117,9 +117,12 @@ def story_wall():
         # a timer may be late: not less than it asked for, nor more than it then found by its clock
         asleep = times[name, "offcpu", "nap"]
         print(f"  asleep: {asleep / 1e6:.1f} ms of {truth['asked'] / 1e6:.1f} ms asked for")
-        assert 0.98 * truth["asked"] <= asleep <= 1.001 * truth["nap"], name
+        # on a machine where others come and go at the same tracepoints, single events are not seen;
+        # the capture says how many: up to two of the forty sleeps
+        unseen = 2 / 40 if "it was not seen" in messages else 0
+        assert (0.98 - unseen) * truth["asked"] <= asleep <= 1.001 * truth["nap"], name
         # with what it then waited for a CPU, of which the capture may miss a little, and says so
-        near(away, truth["nap"], 0.06, "its naps")
+        near(away, truth["nap"], 0.08, "its naps")
         # the kernel counts a sleeper as queued for a while (6.12 and later: dequeued late)
         near(times[name, "runnable"], truth["delay"], 0.06 + 5e6 / (truth["delay"] + 1),
              "wanted a CPU and had none")
