@@ -54,7 +54,7 @@ static int frames_of(struct live *live, const struct sample *sample, uint32_t *f
         cut = true;
     }
     memcpy(frames + users, kernel, (size_t)inner * sizeof(*frames));
-    *count = (size_t)(users + inner);
+    *count = (size_t)users + (size_t)inner;
     live->cut += cut || cut_kernel ? sample->count : 0;
     return 0;
 }

@@ -157,7 +157,7 @@ void sample_probe_counters(const struct sample_probe *probe, uint64_t counters[L
 
 bool sample_probe_adapt(struct sample_probe *probe, uint64_t now)
 {
-    uint64_t counters[LOCK_COUNTERS];
+    uint64_t counters[LOCK_COUNTERS] = {0};
     struct sample_bpf__bss *bss = probe->skeleton->bss;
     /* what was not used lapses */
     __atomic_store_n(&bss->snapshots_left, SNAPSHOTS_A_LOOK, __ATOMIC_RELAXED);
