@@ -263,7 +263,7 @@ size_t read_slow_requests(struct import *import, const struct evidence *evidence
             say(log);
         if (found)
             say_health(log, text);
-        if (log->rates > 1) {
+        if (log->rates) {
             import_figure(import, evidence->name, "rate.max", log->top_rate, "op/s");
             import_figure(import, evidence->name, "rate.min", log->least_rate, "op/s");
             if (log->least_rate < 0.7 * log->first_rate)
