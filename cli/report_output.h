@@ -21,7 +21,8 @@ struct report_output {
      .type = OPTION_STRING,                                                                        \
      .argument = "NAME",                                                                           \
      .value = &(output).format,                                                                    \
-     .text = "the form of the report: text, locks or json (without it: text)"},                    \
+     .text = "the form of the report: text, locks, json, prometheus, otlp, perfetto or csv "       \
+             "(without it: text)"},                                                                \
         {.name = "output",                                                                         \
          .letter = 'o',                                                                            \
          .type = OPTION_STRING,                                                                    \

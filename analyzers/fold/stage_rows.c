@@ -212,6 +212,34 @@ static void fill_latency(struct report_latency *latency, const struct histogram 
     latency->max = histogram->count ? histogram->max : 0;
 }
 
+/* The whole of the latencies: coarse by powers of two, and as a curve of quantiles. */
+static int fill_shape(struct report_op *op, const struct histogram *latency)
+{
+    static const double quantiles[] = {0,     0.01,  0.05,   0.1,    0.2,     0.3,  0.4,  0.5,
+                                       0.6,   0.7,   0.8,    0.9,    0.95,    0.98, 0.99, 0.995,
+                                       0.998, 0.999, 0.9995, 0.9999, 0.99999, 1};
+    int rc = 0;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; rc == 0 && i < HISTOGRAM_BUCKETS; i++) {
+        /* what is too long for the last bucket is in it */
+        uint64_t below = i + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_low(i + 1) : UINT64_MAX;
+        sum += latency->buckets[i];
+        if (sum == 0 || ((below & (below - 1)) != 0 && below != UINT64_MAX))
+            continue;
+        rc = report_add_bucket(op, below, sum);
+        sum = 0;
+    }
+    for (size_t i = 0; rc == 0 && latency->count > 0 && i < sizeof(quantiles) / sizeof(*quantiles);
+         i++) {
+        if ((1 - quantiles[i]) * (double)latency->count < 1 && quantiles[i] < 1)
+            continue; /* less than one op is slower: that is the last point's */
+        rc = report_add_quantile(op, quantiles[i],
+                                 quantiles[i] < 1 ? histogram_quantile(latency, quantiles[i])
+                                                  : latency->max);
+    }
+    return rc;
+}
+
 int stage_sums_fill(const struct stage_sums *sums, struct report *report)
 {
     struct report_op *op;
@@ -233,6 +261,7 @@ int stage_sums_fill(const struct stage_sums *sums, struct report *report)
     op->unattributed_tail_share = shares[sums->stage_count];
     op->broken = sums->broken;
     fill_latency(&op->latency, &sums->latency);
+    rc = fill_shape(op, &sums->latency);
     for (size_t i = 0; rc == 0 && i < sums->stage_count; i++) {
         const struct histogram *histogram = &sums->stages[i];
         const struct path_stage *stage = &sums->plan.path->stages[i];

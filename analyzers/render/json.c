@@ -45,6 +45,18 @@ static const struct field stage_fields[] = {
     {0},
 };
 
+static const struct field bucket_fields[] = {
+    {.key = "below_ns", FIELD_UNSIGNED, offsetof(struct report_bucket, below_ns)},
+    {.key = "count", FIELD_UNSIGNED, offsetof(struct report_bucket, count)},
+    {0},
+};
+
+static const struct field quantile_fields[] = {
+    {.key = "quantile", FIELD_REAL, offsetof(struct report_quantile, quantile)},
+    {.key = "ns", FIELD_UNSIGNED, offsetof(struct report_quantile, ns)},
+    {0},
+};
+
 static const struct field op_fields[] = {
     {.key = "type", FIELD_TEXT, offsetof(struct report_op, type)},
     {.key = "path", FIELD_TEXT, offsetof(struct report_op, path)},
@@ -67,6 +79,18 @@ static const struct field op_fields[] = {
     {.key = "unattributed_tail_share",
      FIELD_REAL,
      offsetof(struct report_op, unattributed_tail_share)},
+    {.key = "histogram",
+     FIELD_ROWS,
+     offsetof(struct report_op, histogram),
+     offsetof(struct report_op, histogram_count),
+     sizeof(struct report_bucket),
+     bucket_fields},
+    {.key = "curve",
+     FIELD_ROWS,
+     offsetof(struct report_op, curve),
+     offsetof(struct report_op, curve_count),
+     sizeof(struct report_quantile),
+     quantile_fields},
     {0},
 };
 

@@ -11,6 +11,10 @@ const struct renderer renderers[] = {
     {"text", "for people: a table that fits 100 columns", render_text},
     {"locks", "for people: every lock that was waited for, at length", render_locks},
     {"json", "for programs: schema optrail.report/1", render_json},
+    {"prometheus", "Prometheus' text format: histograms and counters", render_prometheus},
+    {"otlp", "OpenTelemetry spans of the slowest ops, as JSON", render_otlp},
+    {"perfetto", "the slowest ops as tracks of ui.perfetto.dev", render_perfetto},
+    {"csv", "the figures as a table (RFC 4180)", render_csv},
     {0},
 };
 

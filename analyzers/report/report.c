@@ -82,6 +82,8 @@ static void free_op(struct report_op *op)
         free_strings(op->stages[i].knobs);
     }
     free(op->stages);
+    free(op->histogram);
+    free(op->curve);
     free(op->type);
     free(op->path);
 }
@@ -256,6 +258,26 @@ int report_add_each(struct report *report, struct report *one)
         return -ENOMEM;
     }
     *row = one;
+    return 0;
+}
+
+int report_add_bucket(struct report_op *op, uint64_t below_ns, uint64_t count)
+{
+    struct report_bucket *row = report_append(&op->histogram, &op->histogram_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *row = (struct report_bucket){below_ns, count};
+    return 0;
+}
+
+int report_add_quantile(struct report_op *op, double quantile, uint64_t ns)
+{
+    struct report_quantile *row = report_append(&op->curve, &op->curve_count, sizeof(*row));
+
+    if (!row)
+        return -ENOMEM;
+    *row = (struct report_quantile){quantile, ns};
     return 0;
 }
 

@@ -35,6 +35,18 @@ struct report_stage {
     struct report_latency latency; /* per op that passed it, on the critical path */
 };
 
+/* Ops faster than this and not faster than the bucket before. */
+struct report_bucket {
+    uint64_t below_ns;
+    uint64_t count;
+};
+
+/* So long took the ops at this place of the order: 0.5 is the median. */
+struct report_quantile {
+    double quantile;
+    uint64_t ns;
+};
+
 struct report_op {
     char *type;
     char *path; /* the path file's name; "" when no path matched */
@@ -49,6 +61,11 @@ struct report_op {
     struct report_latency latency;
     size_t stage_count;
     struct report_stage *stages; /* in the order of the path */
+    size_t histogram_count;
+    struct report_bucket *histogram; /* below powers of two, by these; those without ops are left
+                                        out */
+    size_t curve_count;
+    struct report_quantile *curve; /* by the quantile */
 };
 
 struct report_client {
@@ -317,6 +334,8 @@ int report_add_op(struct report *report, const char *type, const char *path,
                   struct report_op **op); /* *op is weak, valid until the next add */
 int report_add_stage(struct report_op *op, const char *name, const char *kind, const char *text,
                      char *const *knobs, struct report_stage **stage);
+int report_add_bucket(struct report_op *op, uint64_t below_ns, uint64_t count);
+int report_add_quantile(struct report_op *op, double quantile, uint64_t ns);
 /* *source is weak, valid until the next add; its strings are "" */
 int report_add_source(struct report *report, struct report_source **source);
 int report_add_each(struct report *report, struct report *one); /* takes it over */
