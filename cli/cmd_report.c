@@ -105,7 +105,7 @@ static int work(void *context, struct supervision *supervision)
     const struct arguments *arguments = context;
     struct analysis_options analysis_options = {
         .path = arguments->path,
-        .windows = arguments->output->save != NULL,
+        .windows = report_output_windows(arguments->output),
         .progress = supervision->terminal ? show_progress : NULL,
         .progress_context = supervision->terminal,
     };

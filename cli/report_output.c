@@ -65,6 +65,13 @@ int report_output_check(const struct report_output *output)
     return result;
 }
 
+bool report_output_windows(const struct report_output *output)
+{
+    const struct renderer *renderer = renderer_of(output);
+
+    return output->save != NULL || (renderer && renderer->windows);
+}
+
 /* A terminal may be narrower than the 100 columns that the text form takes otherwise. */
 static int terminal_width(void)
 {

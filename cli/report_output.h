@@ -21,7 +21,7 @@ struct report_output {
      .type = OPTION_STRING,                                                                        \
      .argument = "NAME",                                                                           \
      .value = &(output).format,                                                                    \
-     .text = "the form of the report: text, locks, json, prometheus, otlp, perfetto or csv "       \
+     .text = "the form of the report: text, locks, json, html, prometheus, otlp, perfetto or csv " \
              "(without it: text)"},                                                                \
         {.name = "output",                                                                         \
          .letter = 'o',                                                                            \
@@ -45,6 +45,9 @@ struct report_output {
 /* Checks format and files before any work is done. -EINVAL for wrong use; any other negative errno
  * for a file that cannot be written. */
 int report_output_check(const struct report_output *output);
+
+/* Whether ops by windows of time are wanted: for the profile, or by the form. */
+bool report_output_windows(const struct report_output *output);
 
 /* Writes the report. Negative errno with the message that names the file. */
 int report_output_write(const struct report_output *output, const struct report *report);

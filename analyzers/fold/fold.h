@@ -66,7 +66,7 @@ extern const struct fold_class fold_contention; /* locks, queues, what threads d
 extern const struct fold_class fold_tails;      /* what slow ops have in common, two populations */
 extern const struct fold_class fold_stalls;     /* times in which nothing is answered */
 extern const struct fold_class fold_rhythm;     /* latency that rises at regular intervals */
-extern const struct fold_class fold_windows;    /* ops by windows of time; nothing in the report */
+extern const struct fold_class fold_windows;    /* ops by windows of time; the heat map */
 extern const struct fold_class fold_verdict;    /* reads the report's rows and says what they mean:
                                                    the last one in the list */
 

@@ -230,6 +230,40 @@ static int add_trail(void *state, const struct trail *trail)
     return rc;
 }
 
+/* Rows of the heat map: eight buckets each, half an octave. */
+#define HEAT_STEP 8
+#define HEAT_ROWS (WINDOW_BUCKETS / HEAT_STEP)
+
+static void add_heat(const struct window_cell *cell, uint64_t *rows)
+{
+    for (size_t i = 0; cell->buckets && i < WINDOW_BUCKETS; i++)
+        rows[i / HEAT_STEP] += cell->buckets[i];
+}
+
+static int fill(void *state, struct report *report)
+{
+    const struct windows *windows = state;
+    size_t count = windows ? windows_count(windows) : 0;
+    if (count == 0)
+        return 0;
+    int rc = report_make_heat(report, count, HEAT_ROWS);
+    if (rc < 0)
+        return rc;
+    /* the first window there is may begin before the first op */
+    uint64_t first = windows->first_ns >> windows->shift;
+    report->heat.begin_ns = first << windows->shift;
+    report->heat.window_ns = (uint64_t)1 << windows->shift;
+    for (uint32_t i = 0; i < HEAT_ROWS; i++)
+        report->heat.row_low_ns[i] = window_bucket_low(i * HEAT_STEP);
+    for (size_t i = 0; i < windows->row_count; i++) {
+        const struct window_row *row = &windows->rows[i];
+        for (size_t w = 0; w < count && w + (first - windows->base) < WINDOWS; w++)
+            add_heat(windows_cell(row, w + (size_t)(first - windows->base), row->stage_count + 1),
+                     &report->heat.cells[w * HEAT_ROWS]);
+    }
+    return 0;
+}
+
 static void save_cell(const struct window_cell *cell, size_t window, size_t stage,
                       struct profile_writer *writer)
 {
@@ -347,6 +381,7 @@ static int load(void *state, const struct saved_paths *paths, struct profile_rea
 const struct fold_class fold_windows = {.name = "windows",
                                         .create = create,
                                         .trail = add_trail,
+                                        .fill = fill,
                                         .save = save,
                                         .load = load,
                                         .free = destroy};

@@ -8,13 +8,14 @@
 #include "renderers.h"
 
 const struct renderer renderers[] = {
-    {"text", "for people: a table that fits 100 columns", render_text},
-    {"locks", "for people: every lock that was waited for, at length", render_locks},
-    {"json", "for programs: schema optrail.report/1", render_json},
-    {"prometheus", "Prometheus' text format: histograms and counters", render_prometheus},
-    {"otlp", "OpenTelemetry spans of the slowest ops, as JSON", render_otlp},
-    {"perfetto", "the slowest ops as tracks of ui.perfetto.dev", render_perfetto},
-    {"csv", "the figures as a table (RFC 4180)", render_csv},
+    {"text", "for people: a table that fits 100 columns", render_text, false},
+    {"locks", "for people: every lock that was waited for, at length", render_locks, false},
+    {"json", "for programs: schema optrail.report/1", render_json, false},
+    {"html", "a page with plots, in one file that needs nothing else", render_html, true},
+    {"prometheus", "Prometheus' text format: histograms and counters", render_prometheus, false},
+    {"otlp", "OpenTelemetry spans of the slowest ops, as JSON", render_otlp, false},
+    {"perfetto", "the slowest ops as tracks of ui.perfetto.dev", render_perfetto, false},
+    {"csv", "the figures as a table (RFC 4180)", render_csv, false},
     {0},
 };
 

@@ -20,6 +20,7 @@ struct renderer {
     const char *text; /* for the usage */
     /* Writes to `out`. 0, or a negative errno with the message (the disk is full, say). */
     int (*render)(const struct report *report, const struct render_options *options, FILE *out);
+    bool windows; /* draws ops over time: the analysis has to keep them (report->heat) */
 };
 
 /* All renderers, ended by a row without name. */

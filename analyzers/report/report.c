@@ -191,6 +191,8 @@ void report_free(struct report *report)
         free(report->figures[i].unit);
     }
     free(report->figures);
+    free(report->heat.row_low_ns);
+    free(report->heat.cells);
     free_contention(report);
     report_free_tails(report);
     free(report);
@@ -278,6 +280,19 @@ int report_add_quantile(struct report_op *op, double quantile, uint64_t ns)
     if (!row)
         return -ENOMEM;
     *row = (struct report_quantile){quantile, ns};
+    return 0;
+}
+
+int report_make_heat(struct report *report, size_t windows, size_t rows)
+{
+    struct report_heat *heat = &report->heat;
+
+    heat->row_low_ns = calloc(rows, sizeof(*heat->row_low_ns));
+    heat->cells = calloc(windows * rows, sizeof(*heat->cells));
+    if (!heat->row_low_ns || !heat->cells)
+        return err_no_memory();
+    heat->window_count = windows;
+    heat->row_count = rows;
     return 0;
 }
 

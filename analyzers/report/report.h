@@ -258,6 +258,17 @@ struct report_figure {
     char *unit; /* "s", "op/s", "B/s", "" for a number */
 };
 
+/* How many ops finished in which span of time and took how long. Only where windows of time
+ * were asked for (analyzers/fold/windows.h); not in the JSON. */
+struct report_heat {
+    uint64_t begin_ns;
+    uint64_t window_ns; /* length of a span */
+    size_t window_count;
+    size_t row_count;
+    uint64_t *row_low_ns; /* the least latency of each row */
+    uint64_t *cells;      /* ops; of span w: cells[w * row_count + row] */
+};
+
 struct report {
     struct {
         char *kind;   /* "lttng", "bpf", "ctf", "import" */
@@ -323,9 +334,11 @@ struct report {
     struct report_rhythm *rhythms; /* at most one */
     size_t figure_count;
     struct report_figure *figures; /* of imported evidence, in its order */
+    struct report_heat heat;
 };
 
-/* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message. */
+/* Makes an empty report; owned by the caller. All adders return 0 or -ENOMEM with the message.
+ */
 int report_new(struct report **report);
 void report_free(struct report *report);
 
@@ -341,8 +354,8 @@ int report_add_source(struct report *report, struct report_source **source);
 int report_add_each(struct report *report, struct report *one); /* takes it over */
 int report_add_client(struct report *report, struct report_client client);
 int report_add_peer(struct report *report, const struct report_peer *peer); /* copies */
-/* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak and
- * valid until the next add. */
+/* Copies the type; client, tid and times are the caller's to set in *exemplar, which is weak
+ * and valid until the next add. */
 int report_add_exemplar(struct report *report, const char *type, struct report_exemplar **exemplar);
 int report_add_exemplar_stage(struct report_exemplar *exemplar, const char *name, uint64_t ns);
 int report_add_exemplar_span(struct report_exemplar *exemplar,
@@ -367,6 +380,8 @@ void report_sort_parts(struct report_part *parts, size_t count);
 
 int report_add_figure(struct report *report, const char *source, const char *name, double value,
                       const char *unit); /* copies */
+/* Makes the heat's arrays: zeros. Once. */
+int report_make_heat(struct report *report, size_t windows, size_t rows);
 int report_add_note(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
