@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """docs/report-json.md lists every key of the report's JSON, and no key that is not there."""
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -34,6 +36,11 @@ def main():
     # only the second one has peers, only the third one call sites of locks
     report = [json.loads((HERE / "stories" / f"{story}.json").read_text())
               for story in ("normal", "three-peers", "contended-lock")]
+    # no trace has figures: they are of imported evidence
+    evidence = HERE.parent / "import" / "data" / "perf-dump.txt"
+    report.append(json.loads(subprocess.run(
+        [os.environ["OPTRAIL"], "import", "--format", "json", evidence],
+        capture_output=True, check=True).stdout))
     manual = (HERE.parent.parent / "docs" / "report-json.md").read_text()
     documented = set(re.findall(r"^\| `([^`]+)` \|", manual, re.M))
     # a trace has no rows of `sources`; the tests of attach look at them
