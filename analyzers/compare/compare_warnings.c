@@ -119,8 +119,10 @@ static int warn_of_warm_up(const struct compare_run *run, const char *side,
     if (count < 16 || run->report->op_count == 0)
         return 0;
     const struct window_row *row = windows_of(run->windows, run->report->ops[0].type);
+    if (!row)
+        return 0;
     double counts[2] = {0}, sums[2] = {0}, squares = 0, used = 0;
-    for (size_t w = 0; row && w < count; w++) {
+    for (size_t w = 0; w < count; w++) {
         const struct window_cell *cell = windows_cell(row, w, row->stage_count + 1);
         int part = w < count / 4 ? 0 : 1;
         if ((w >= count / 4 && w < count / 2) || cell->count == 0)
