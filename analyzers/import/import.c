@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "histogram.h"
+#include "scan.h"
 #include "text_repair.h"
 #include "tolerant_json.h"
 
@@ -279,6 +280,23 @@ static void compare(struct import *import, const struct import_run *one,
                    other->source, other->rate, 100 * (1 - more), one->source, one->rate);
 }
 
+/* Rows of a depth that rises, a rate, and perhaps a latency: a job for `optrail scale`. */
+static bool is_sweep(const char *text)
+{
+    char line[SCAN_LINE];
+    double row[4], last = 0;
+    size_t rows = 0;
+
+    while (rows < 3 && scan_line(&text, line)) {
+        size_t count = scan_row(line, row, 4);
+        rows = (count == 2 || count == 3) && row[0] >= 1 && row[0] == floor(row[0]) && row[1] > 0
+                   ? (row[0] > last ? rows + 1 : 1)
+                   : 0;
+        last = rows ? row[0] : 0;
+    }
+    return rows == 3;
+}
+
 int import_take(struct import *import, const struct import_format *format, const char *name,
                 const char *bytes, size_t size)
 {
@@ -295,11 +313,16 @@ int import_take(struct import *import, const struct import_format *format, const
     for (const struct import_format *row = import_formats; row->name; row++)
         if (!format || row == format)
             found += row->read(import, &evidence);
+    bool sweep = found == 0 && is_sweep(text);
     tolerant_free(json);
     free(text);
     import_count(import, "quoted_lines", repairs.quotes);
     if (import->result < 0)
         return import->result;
+    if (sweep)
+        return err_set(
+            EBADMSG, "%s: its rows look like throughput against depth: `optrail scale` reads that",
+            name);
     if (found == 0)
         return err_set(EBADMSG,
                        "%s: nothing in it is known%s%s: `optrail import --help` lists what is",

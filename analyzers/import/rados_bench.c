@@ -11,8 +11,8 @@ struct bench {
     struct import *import;
     const struct evidence *evidence;
     size_t runs, rows;
-    double depth, size, last_second, finished, started, first_done, stalled, longest_stall,
-        last_change, drained_from, top, bottom;
+    double depth, size, last_second, finished, started, first_done, stalled_first, stalled_later,
+        longest_stall, last_change, drained_from, top, bottom;
     double total_time, made, bandwidth, latency, longest, shortest, summary_size;
     bool has_rows, has_summary;
 };
@@ -43,7 +43,8 @@ static void take_row(struct bench *bench, const double *row)
         bench->last_change = row[0];
     }
     if (bench->has_rows && row[0] > bench->last_second && row[3] <= bench->finished)
-        bench->stalled += row[0] - bench->last_second;
+        *(bench->first_done < 0 ? &bench->stalled_first : &bench->stalled_later) +=
+            row[0] - bench->last_second;
     if (bench->has_rows && row[2] > bench->started)
         bench->drained_from = -1;
     else if (bench->has_rows && bench->drained_from < 0 && row[3] > bench->finished)
@@ -71,7 +72,8 @@ static void figures(struct bench *bench, const char *source)
         if (rows[i].value > 0)
             import_figure(import, source, rows[i].name, rows[i].value, rows[i].unit);
     if (bench->has_rows)
-        import_figure(import, source, "seconds.stalled", bench->stalled, "s");
+        import_figure(import, source, "seconds.stalled",
+                      bench->stalled_first + bench->stalled_later, "s");
 }
 
 /* What must agree: operations, size, time and bandwidth; and, by Little's law, depth. */
@@ -102,10 +104,12 @@ static void say_rows(struct bench *bench, const char *source)
                    "flight.",
                    source, bench->first_done - 1, bench->top);
     if (bench->longest_stall >= 2)
-        import_say(bench->import, "stall",
-                   "%s: later nothing completes for %.0f s at a stretch; %.0f of its %.0f seconds "
-                   "complete nothing.",
-                   source, bench->longest_stall, bench->stalled, bench->last_second);
+        import_say(
+            bench->import, "stall",
+            "%s: later nothing completes for %.0f s at a stretch; of the %.0f s after the first op "
+            "%.0f complete nothing.",
+            source, bench->longest_stall, bench->last_second - bench->first_done,
+            bench->stalled_later);
     if (bench->drained_from > 0)
         import_note(bench->import,
                     "%s: from second %.0f on no op is begun: the run is draining, its rate there "

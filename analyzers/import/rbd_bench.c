@@ -7,14 +7,16 @@
 #include "scan.h"
 
 /* rbd bench and bench-write: the second, ops so far, and rates; seconds in which nothing completes
- * have no row. */
+ * have no row. In a listing that somebody shortened a second may also have been left out by hand:
+ * there it is a stall only if the count of ops stands still across it. */
 struct bench {
     struct import *import;
     const struct evidence *evidence;
     size_t runs, rows, elided;
     double size, depth, first_rate, least_rate, last_rate, last_ops, last_second, missing, longest;
+    double still, longest_still, least_factor;
     double elapsed, ops, mean_rate, bytes_rate, factor;
-    bool elision;
+    bool elision, shortened;
 };
 
 static void begin_run(struct bench *bench)
@@ -34,6 +36,12 @@ static void take_row(struct bench *bench, const double *row)
         bench->missing += gap;
         if (gap > bench->longest)
             bench->longest = gap;
+        /* a fifth of the rate so far is what an op or two at the edges make */
+        if ((row[1] - bench->last_ops) * row[0] < 0.2 * (gap + 1) * row[1]) {
+            bench->still += gap;
+            if (gap > bench->longest_still)
+                bench->longest_still = gap;
+        }
     }
     bench->elision = false;
     if (bench->rows++ == 0)
@@ -43,30 +51,55 @@ static void take_row(struct bench *bench, const double *row)
     bench->last_rate = row[2];
     bench->last_second = row[0];
     bench->last_ops = row[1];
-    if (row[2] > 0 && row[3] > 0)
-        bench->factor = row[3] / row[2];
+    if (row[2] > 0 && row[3] > 0) {
+        double factor = row[3] / row[2];
+        if (factor > bench->factor)
+            bench->factor = factor;
+        if (bench->least_factor <= 0 || factor < bench->least_factor)
+            bench->least_factor = factor;
+    }
+}
+
+/* What each row says of the bytes of an op. */
+static void check_size(struct bench *bench, const char *source)
+{
+    double most = bench->factor / bench->size, least = bench->least_factor / bench->size;
+
+    if (bench->size <= 0 || least <= 0 || (fabs(most - 1) <= 0.02 && fabs(least - 1) <= 0.02))
+        return;
+    /* a ratio that all rows share is the tool's way of counting */
+    if (most < 1.15 * least)
+        import_note(bench->import,
+                    "%s: its bytes a second are %.2f to %.2f of ops a second x size in every row: "
+                    "the two are not counted alike; only ops are used here",
+                    source, least, most);
+    else
+        import_say(bench->import, "contradiction",
+                   "%s: its bytes a second are %.0f to %.0f an op, and the size of an op is %.0f: "
+                   "one of them is wrong.",
+                   source, bench->least_factor, bench->factor, bench->size);
 }
 
 static void say(struct bench *bench, const char *source)
 {
     struct import *import = bench->import;
 
-    if (bench->missing > 0)
+    if (bench->shortened && bench->still > 0)
+        import_say(import, "stall",
+                   "%s: in %.0f s that have no row the count of ops all but stands still, the "
+                   "longest %.0f s.",
+                   source, bench->still, bench->longest_still);
+    else if (!bench->shortened && bench->missing > 0)
         import_say(import, "stall",
                    "%s: %zu rows printed for %.0f s: %.0f s without a row are stalls in which "
                    "nothing completes, the longest %.0f s.",
-                   source, bench->rows, bench->last_second - (double)bench->elided, bench->missing,
-                   bench->longest);
+                   source, bench->rows, bench->last_second, bench->missing, bench->longest);
     if (bench->last_rate < 0.8 * bench->first_rate)
         import_say(import, "decay",
                    "%s: the rate falls from %.4g to %.4g op/s: the first seconds are not what it "
                    "can keep up.",
                    source, bench->first_rate, bench->last_rate);
-    if (bench->size > 0 && bench->factor > 0 && fabs(bench->factor / bench->size - 1) > 0.02)
-        import_say(import, "contradiction",
-                   "%s: its bytes a second are %.0f an op, and the size of an op is %.0f: one of "
-                   "the two is wrong.",
-                   source, bench->factor, bench->size);
+    check_size(bench, source);
 }
 
 static void end_run(struct bench *bench)
@@ -84,16 +117,18 @@ static void end_run(struct bench *bench)
     import_figure(bench->import, source, "op.size", bench->size, "B");
     import_figure(bench->import, source, "depth", bench->depth, "ops");
     import_figure(bench->import, source, "rows", (double)bench->rows, "");
-    import_figure(bench->import, source, "seconds.stalled", bench->missing, "s");
+    import_figure(bench->import, source, "seconds.stalled",
+                  bench->shortened ? bench->still : bench->missing, "s");
     import_figure(bench->import, source, "rate.first", bench->first_rate, "op/s");
     import_figure(bench->import, source, "rate.last", bench->last_rate, "op/s");
     import_figure(bench->import, source, "rate.mean", rate, "op/s");
     if (bench->depth > 0 && rate > 0)
         import_figure(bench->import, source, "latency.mean", bench->depth / rate, "s");
     say(bench, source);
-    if (bench->elided)
-        import_note(bench->import, "%s: %zu seconds were left out by whoever copied it", source,
-                    bench->elided);
+    if (bench->shortened)
+        import_note(bench->import,
+                    "%s: %.0f seconds are not listed: it was shortened by whoever copied it",
+                    source, (double)bench->elided + bench->missing - bench->still);
     struct import_run run = {.kind = "rbd bench", .depth = bench->depth, .rate = rate};
     snprintf(run.source, sizeof(run.source), "%s", source);
     import_add_run(bench->import, &run);
@@ -118,7 +153,7 @@ static void take_line(struct bench *bench, const char *line)
         return;
     }
     if (bench->rows && (strchr(line, '<') || strstr(line, "...")))
-        bench->elision = true;
+        bench->elision = bench->shortened = true;
     /* only behind a head: four numbers alone may be anything */
     if (bench->size <= 0 || scan_row(line, row, 5) != 4 || !(row[0] >= 0) || !(row[1] >= 0) ||
         !(row[2] >= 0) || !(row[3] >= 0))

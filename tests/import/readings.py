@@ -114,6 +114,97 @@ class Readings(unittest.TestCase):
         self.assertRegex(done.stdout, r"osd\.1\.apply +871 ms\n")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
 
+    def assert_says(self, report, cause, words):
+        self.assertTrue(any(row["cause"] == cause and words in row["text"]
+                            for row in report["verdict"]), report["verdict"])
+
+    def test_fio_json(self):
+        report = load("-", given=json.dumps({"fio version": "fio-3.28", "jobs": [{
+            "jobname": "randwrite", "read": {"iops": 0.0, "bw": 0},
+            "write": {"bw": 4000, "iops": 1000.0, "lat_ns": {"mean": 16e6},
+                      "clat_ns": {"percentile": {"50.000000": 9000000, "99.000000": 80000000}}}}]}))
+        self.assertAlmostEqual(figure(report, "bandwidth", "randwrite, write"), 4096e3)
+        self.assertAlmostEqual(figure(report, "latency.p99"), 80e-3)
+        self.assertFalse([row for row in report["figures"] if "read" in row["source"]])
+        self.assert_says(report, "tail", "mean of 16 ms is far above the median of 9 ms")
+        self.assert_says(report, "depth", "about 16 ops of 4 KiB")
+
+    def test_fio_json_of_version_2_tells_microseconds(self):
+        report = load("-", given=json.dumps({"fio version": "fio-2.16", "jobs": [{
+            "jobname": "one", "read": {"bw": 400, "iops": 100.0, "lat": {"mean": 10e3},
+                                       "clat": {"percentile": {"99.000000": 20000}}}}]}))
+        self.assertAlmostEqual(figure(report, "latency.mean"), 10e-3)
+        self.assertAlmostEqual(figure(report, "latency.p99"), 20e-3)
+
+    def test_fio_2_text(self):
+        report = load("-", given="""\
+rand: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=rbd, iodepth=32
+fio-2.1.3
+rand: (groupid=0, jobs=1): err= 0: pid=4711: Thu Jan  1 00:00:00 1970
+  write: io=1024.0MB, bw=8000.0KB/s, iops=2000, runt=131072msec
+    slat (usec): min=2, max=900, avg=10.00, stdev= 5.00
+    clat (msec): min=1, max=400, avg=15.99, stdev=10.00
+     lat (msec): min=1, max=400, avg=16.00, stdev=10.00
+    clat percentiles (msec):
+     |  1.00th=[    3], 50.00th=[   15], 99.00th=[   60], 99.99th=[  400]
+""")
+        self.assertAlmostEqual(figure(report, "submit.mean"), 10e-6)
+        self.assertAlmostEqual(figure(report, "latency.p99"), 60e-3)
+        self.assertAlmostEqual(figure(report, "bandwidth"), 8192e3)
+        self.assert_says(report, "depth", "about 32 ops of 4 KiB")
+
+    def test_osd_perf_json(self):
+        report = load("-", given=json.dumps({"osdstats": {"osd_perf_infos": [
+            {"id": osd, "perf_stats": {"commit_latency_ms": commit, "apply_latency_ms": commit + 1}}
+            for osd, commit in enumerate((3, 300, 5))]}}))
+        self.assertAlmostEqual(figure(report, "osd.1.apply"), 301e-3)
+        self.assert_says(report, "outlier", "osd.1 (300 / 301 ms, commit / apply)")
+
+    def test_lines_of_journald(self):
+        report = load("-", given="".join(
+            f"Mar 27 19:02:28 node ceph-osd[4711]: 2023-03-27T19:02:28.337+0000 7f1c2b7fe700  0 "
+            f"log_channel(cluster) log [WRN] : slow request {age} seconds old, received at "
+            f"2023-03-27T19:01:58.127010+0000: osd_op(client.4757.0:1 3.1a 3.f9c3dd2e (undecoded) "
+            f"ondisk+write e12) currently waiting for subops from 1\n"
+            for age in ("30.211296", "60.235452")))
+        self.assertEqual(figure(report, "slow_requests.distinct"), 1)
+        self.assert_says(report, "stuck", "ages from 30 to 60 s")
+        self.assert_says(report, "peer", "waits for osd.1 alone")
+
+    def test_a_shortened_listing_has_gaps_and_not_stalls(self):
+        head = "bench-write io_size 4096 io_threads 16 bytes 1073741824 pattern rand\n" \
+               "SEC OPS OPS/SEC BYTES/SEC\n1 746 745.91 2010904\n2 1549 767.08 2129811\n" \
+               "<...>\n123 55623 452.21 1278362\n"
+        report = load("-", given=head + "125 56257 450.00 1272748\n")
+        self.assertEqual({row["cause"] for row in report["verdict"]}, {"decay"})
+        self.assertEqual(figure(report, "seconds.stalled"), 0)
+        self.assertTrue(any("121 seconds are not listed" in note for note in report["notes"]))
+        # each row has the same oddity: said once, and no contradiction
+        self.assertEqual(len([note for note in report["notes"] if "0.66 to 0.69" in note]), 1)
+        # the count of ops stands still across the gap
+        report = load("-", given=head + "125 55640 445.12 1258997\n")
+        self.assert_says(report, "stall", "in 1 s that have no row the count of ops all but stands")
+        # one row alone is odd
+        report = load("-", given=head + "125 56257 450.00 272748\n")
+        self.assert_says(report, "contradiction", "606 to 2827 an op")
+
+    def test_stalls_at_the_beginning_are_not_told_again(self):
+        self.assert_says(load("rados-bench-stall.txt"), "stall",
+                         "of the 44 s after the first op 13 complete nothing")
+
+    def test_what_is_no_output_of_a_tool_is_refused(self):
+        for given, words in (
+                ("#Thr IOPS Latency(ms)\n1 618.80 1.61\n2 1401.70 1.42\n4 3962.73 1.00\n",
+                 "`optrail scale` reads that"),
+                ("with cache tier, promote on first read: 359 IOPS, latency about 6000 ms\n",
+                 "nothing in it is known"),
+                ("read 5000 objects of 4 KiB: 4.461581 4.388572 4.448157 s\n",
+                 "nothing in it is known")):
+            done = subprocess.run([OPTRAIL, "import", "-"], input=given, capture_output=True,
+                                  text=True)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(words, done.stderr)
+
     def test_runs_are_compared(self):
         head = "bench-write io_size 4096 io_threads 16 bytes 1073741824 pattern rand\n" \
                "SEC OPS OPS/SEC BYTES/SEC\n"
