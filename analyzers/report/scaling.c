@@ -93,7 +93,8 @@ int scaling_add_stage(struct scaling_series *series, const char *name, struct sc
     return (*stage)->name ? 0 : err_no_memory();
 }
 
-static int add_sentence(char ***sentences, size_t *count, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static int add_sentence(char ***sentences, size_t *count,
+                                                              const char *format, va_list arguments)
 {
     char **sentence = report_append(sentences, count, sizeof(*sentence));
     if (!sentence)

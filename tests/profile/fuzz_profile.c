@@ -79,7 +79,8 @@ static size_t mutate(char *bytes, size_t size, size_t room)
         if (end > size || size - (end - start) + added >= room)
             return size;
         memmove(bytes + start + added, bytes + end, size - end + 1);
-        memcpy(bytes + start, word, added);
+        for (size_t i = 0; i < added; i++)
+            bytes[start + i] = word[i];
         return size - (end - start) + added;
     }
     case 2: /* a piece goes */
