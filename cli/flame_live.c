@@ -16,6 +16,8 @@
 #include "sample_capture.h"
 
 #define ASK_EVERY_NS 50000000
+/* Until then most files that stacks go through were met, and their tables made. */
+#define BEGINNING_NS 1000000000ull
 
 struct live {
     const struct flame_live_options *options; /* weak */
@@ -24,6 +26,8 @@ struct live {
     struct sample_capture *capture;
     uint32_t kinds;
     uint64_t idle_waits, idle_ns, cut;
+    /* what optrail itself used: CPU time until the beginning was over, and in the time after it */
+    uint64_t beginning_ns, after_ns, after_cpu_ns;
 };
 
 static const enum flame_kind kind_of[] = {[SAMPLE_ON_CPU] = FLAME_cpu,
@@ -140,6 +144,24 @@ static int choose(const struct target_options *chosen, pid_t **pids, size_t *cou
     return *pids ? 0 : err_no_memory();
 }
 
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec used = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void look_at_cost(struct live *live, uint64_t passed_ns)
+{
+    if (passed_ns < BEGINNING_NS)
+        return;
+    uint64_t used = own_cpu_ns();
+    if (live->beginning_ns == 0)
+        live->beginning_ns = used;
+    live->after_ns = passed_ns - BEGINNING_NS;
+    live->after_cpu_ns = used - live->beginning_ns;
+}
+
 static int watch(struct live *live)
 {
     const volatile int *stop = interrupt_install();
@@ -151,6 +173,7 @@ static int watch(struct live *live)
            (length == 0 || monotonic_ns() - begin < length)) {
         nanosleep(&pause, NULL);
         result = sample_capture_poll(live->capture, take, live);
+        look_at_cost(live, monotonic_ns() - begin);
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\r%.0f s ", (double)(monotonic_ns() - begin) / 1e9);
     }
@@ -211,6 +234,12 @@ static int note_counts(const struct live *live)
     if (result == 0 && counts.sampled)
         result = flame_tree_note(tree, "there were so many short waits that some stand for others "
                                        "like them");
+    if (result == 0 && live->after_ns >= BEGINNING_NS)
+        result = flame_tree_note(tree,
+                                 "optrail used %.2f s of CPU until its first second was over, then "
+                                 "%.1f %% of a core (its programs in the kernel not counted)",
+                                 (double)live->beginning_ns / 1e9,
+                                 100.0 * (double)live->after_cpu_ns / (double)live->after_ns);
     if (result == 0 && counts.kernel_hidden)
         result = flame_tree_note(tree, "the kernel hides the names of its functions "
                                        "(kernel.kptr_restrict)");

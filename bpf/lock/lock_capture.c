@@ -61,10 +61,10 @@ static int take_snapshot(struct lock_capture *capture, const struct lock_snapsho
                          size_t size)
 {
     struct watched_process *process = find_process(capture, snapshot->pid);
-    if (!process || snapshot->size > size - sizeof(*snapshot))
+    if (!process || !lock_snapshot_fits(snapshot, size - sizeof(*snapshot)))
         return 0;
     return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
-                           snapshot->bytes, snapshot->size, capture->now);
+                           snapshot->bytes + snapshot->skip, snapshot->size, capture->now);
 }
 
 static void take_exit(struct lock_capture *capture, const struct lock_exit *record)

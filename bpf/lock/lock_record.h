@@ -198,12 +198,15 @@ struct lock_exit {
     uint64_t time_ns;
 };
 
-/* A thread's registers, by DWARF's numbers, and the top of its stack. */
+/* A thread's registers, by DWARF's numbers, and the top of its stack. Pages of it that could not be
+ * read have all bits set. */
 struct lock_snapshot {
     uint32_t type;
     uint32_t pid;
     uint32_t stack; /* its number */
-    uint32_t size;  /* bytes that follow */
+    uint32_t skip;  /* bytes that lie before the stack pointer */
+    uint32_t size;  /* bytes of the stack behind these */
+    uint32_t unused;
     uint64_t registers[17];
     uint8_t bytes[];
 };

@@ -13,9 +13,11 @@
 #define RECENT_HITS  16
 #define INNER_WORDS  16
 #define INNER_BYTES  (INNER_WORDS * 8)
+#define PAGE_BYTES   4096
 #define SMALL_BYTES  4096
 #define MEDIUM_BYTES 16384
 #define LARGE_BYTES  32768
+#define HUGE_BYTES   131072 /* the stacks of some threads hold large buffers */
 
 struct stack_words {
     __u64 words[KEY_WORDS];
@@ -78,7 +80,7 @@ static __always_inline void take_registers(struct lock_snapshot *snapshot,
     snapshot->registers[16] = registers->ip;
 }
 
-/* Copies `bytes` of the stack, or fewer where not all can be read. `room`: a power of two. */
+/* Copies `bytes` of the stack, or fewer where not all can be read. `room`: whole pages. */
 #define TAKE_SNAPSHOT(room)                                                                        \
     static __always_inline bool take_##room(const struct pt_regs *registers, __u32 bytes,          \
                                             __u32 number, __u32 pid)                               \
@@ -93,40 +95,77 @@ static __always_inline void take_registers(struct lock_snapshot *snapshot,
         snapshot->pid = pid;                                                                       \
         snapshot->stack = number;                                                                  \
         take_registers(snapshot, registers);                                                       \
-        snapshot->size = copy_stack(snapshot->bytes, registers->sp, bytes, (room));                \
+        copy_stack(snapshot, registers->sp, bytes, (room));                                        \
         bpf_ringbuf_submit(snapshot, BPF_RB_NO_WAKEUP);                                            \
         return true;                                                                               \
     }
 
-static __always_inline __u32 copy_stack(void *to, __u64 from, __u32 bytes, const __u32 room)
+/* What stands for a page that cannot be read: no zeros, for who is called from 0 is the first. */
+static const volatile __u8 unread[PAGE_BYTES] = {[0 ... PAGE_BYTES - 1] = 0xff};
+
+/* Into the snapshot, which has that much room behind it. A buffer on the stack may have pages that
+ * nobody has touched yet, which cannot be read: then it is copied page by page. */
+static __always_inline void copy_stack(struct lock_snapshot *snapshot, __u64 from, __u32 bytes,
+                                       const __u32 room)
 {
-#pragma unroll
-    for (int i = 0; i < 6; i++) {
-        /* the compiler must not forget the bound, for the verifier wants to see it */
-        asm volatile("" : "+r"(bytes));
-        if (bytes > room)
-            bytes = room;
-        if (bytes == 0 || bpf_probe_read_user(to, bytes, (void *)from) == 0)
-            return bytes;
-        bytes = (bytes / 2) & ~7u;
+    snapshot->skip = 0;
+    snapshot->size = 0;
+    /* the compiler must not forget the bound, for the verifier wants to see it */
+    asm volatile("" : "+r"(bytes));
+    if (bytes > room)
+        bytes = room;
+    if (bpf_probe_read_user(snapshot->bytes, bytes, (void *)from) == 0) {
+        snapshot->size = bytes;
+        return;
     }
-    count(LOCK_FAULTS_STACK);
-    return 0;
+    __u32 skip = from & (PAGE_BYTES - 1);
+    from -= skip;
+    if (bpf_probe_read_user(snapshot->bytes, PAGE_BYTES, (void *)from)) {
+        count(LOCK_FAULTS_STACK);
+        return;
+    }
+    snapshot->skip = skip;
+    snapshot->size = bytes < room - skip ? bytes : room - skip;
+    for (__u32 at = PAGE_BYTES; at < room; at += PAGE_BYTES) {
+        if (at >= skip + bytes)
+            break;
+        if (bpf_probe_read_user(snapshot->bytes + at, PAGE_BYTES, (void *)(from + at)))
+            bpf_probe_read_kernel(snapshot->bytes + at, PAGE_BYTES, (const void *)unread);
+    }
 }
 
 TAKE_SNAPSHOT(SMALL_BYTES)
 TAKE_SNAPSHOT(MEDIUM_BYTES)
 TAKE_SNAPSHOT(LARGE_BYTES)
+TAKE_SNAPSHOT(HUGE_BYTES)
+
+/* How much of a stack is copied; of one without a known end, what is usual. */
+static __always_inline __u32 bytes_of(__u32 depth)
+{
+    return depth ? depth : MEDIUM_BYTES;
+}
+
+/* With what lies before it in its first page: see copy_stack(). */
+static __always_inline __u32 room_for(__u64 stack_pointer, __u32 bytes)
+{
+    return (stack_pointer & (PAGE_BYTES - 1)) + bytes;
+}
 
 static __always_inline bool take_snapshot(const struct pt_regs *registers, __u32 depth,
                                           __u32 number, __u32 pid)
 {
-    __u32 bytes = depth ? depth : MEDIUM_BYTES;
-    if (bytes <= SMALL_BYTES)
+    __u32 bytes = bytes_of(depth), room = room_for(registers->sp, bytes);
+    /* what waits and ticks need comes first: there is always room for them */
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+        bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2)
+        return false;
+    if (room <= SMALL_BYTES)
         return take_SMALL_BYTES(registers, bytes, number, pid);
-    if (bytes <= MEDIUM_BYTES)
+    if (room <= MEDIUM_BYTES)
         return take_MEDIUM_BYTES(registers, bytes, number, pid);
-    return take_LARGE_BYTES(registers, bytes, number, pid);
+    if (room <= LARGE_BYTES)
+        return take_LARGE_BYTES(registers, bytes, number, pid);
+    return take_HUGE_BYTES(registers, bytes, number, pid);
 }
 
 /* What the table of stacks says; a key without a row gets one. A stack that is new, or was seen
@@ -162,6 +201,8 @@ static __noinline __u32 number_of_key(struct lock_stack_key *key, __u32 pid, __u
     if (take_snapshot(registers, key->depth, stack->number, pid)) {
         *copied = ++stack->snapshots;
         count(LOCK_SNAPSHOTS);
+    } else if (!stack->snapshots) {
+        count(LOCK_STACKS_LATE);
     }
     return stack->number;
 }

@@ -30,6 +30,12 @@ struct lock_stacks {
 
 #define LOCK_STACK_FRAMES 256
 
+/* Whether what a snapshot says that it has lies in the `room` bytes behind it. */
+static inline bool lock_snapshot_fits(const struct lock_snapshot *snapshot, size_t room)
+{
+    return snapshot->skip <= room && snapshot->size <= room - snapshot->skip;
+}
+
 /* Unwinds a snapshot into at most LOCK_STACK_FRAMES program counters, the innermost first, and
  * returns how many. Of a library that has been loaded since, the mappings are read again, once a
  * second at the most; `now`: CLOCK_MONOTONIC, ns. */

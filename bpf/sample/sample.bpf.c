@@ -77,9 +77,6 @@ static __always_inline __u32 pid_of(__u32 process)
     return process_facts[process & (LOCK_MAX_PROCESSES - 1)].pid;
 }
 
-/* The stacks of some threads hold large buffers. */
-#define HUGE_BYTES 131072
-
 /* The tick of a clock: `room` bytes of the stack at the most. */
 #define TAKE_CPU(room)                                                                             \
     static __always_inline void take_cpu_##room(struct bpf_perf_event_data *context, __u32 pid,    \
@@ -98,7 +95,7 @@ static __always_inline __u32 pid_of(__u32 process)
         bpf_get_current_comm(sample->name, sizeof(sample->name));                                  \
         sample->snapshot.pid = pid;                                                                \
         take_registers(&sample->snapshot, registers);                                              \
-        sample->snapshot.size = copy_stack(sample->snapshot.bytes, registers->sp, bytes, (room));  \
+        copy_stack(&sample->snapshot, registers->sp, bytes, (room));                               \
         bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);                                              \
     }
 
@@ -119,7 +116,7 @@ int on_cpu(struct bpf_perf_event_data *context)
         return 0;
     const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
     __u32 depth = stack_depth(task, registers->sp), pid = pid_of(process);
-    __u32 bytes = depth ? depth : MEDIUM_BYTES;
+    __u32 bytes = bytes_of(depth), room = room_for(registers->sp, bytes);
     count(LOCK_SNAPSHOTS);
     /* waits are small and each counts with all its time: there is always room for them */
     if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
@@ -127,11 +124,11 @@ int on_cpu(struct bpf_perf_event_data *context)
         count(LOCK_LOST);
         return 0;
     }
-    if (bytes <= SMALL_BYTES)
+    if (room <= SMALL_BYTES)
         take_cpu_SMALL_BYTES(context, pid, registers, bytes);
-    else if (bytes <= MEDIUM_BYTES)
+    else if (room <= MEDIUM_BYTES)
         take_cpu_MEDIUM_BYTES(context, pid, registers, bytes);
-    else if (bytes <= LARGE_BYTES)
+    else if (room <= LARGE_BYTES)
         take_cpu_LARGE_BYTES(context, pid, registers, bytes);
     else
         take_cpu_HUGE_BYTES(context, pid, registers, bytes);

@@ -22,6 +22,7 @@
 
 struct sample_capture {
     uint64_t period_ns;
+    bool off_cpu;
     struct watched_process *processes; /* owned */
     size_t process_count;
     struct sample_probe probe;
@@ -91,9 +92,9 @@ static int take_cpu(struct sample_capture *capture, const struct sample_cpu *rec
     const struct lock_snapshot *taken = &record->snapshot;
     struct watched_process *process = find_process(capture, taken->pid);
     char name[SAMPLE_NAME + 1] = "";
-    if (!process || taken->size > size - sizeof(*record))
+    if (!process || !lock_snapshot_fits(taken, size - sizeof(*record)))
         return 0;
-    struct stack_snapshot snapshot = {.stack = taken->bytes, .size = taken->size};
+    struct stack_snapshot snapshot = {.stack = taken->bytes + taken->skip, .size = taken->size};
     memcpy(snapshot.registers, taken->registers, sizeof(snapshot.registers));
     size_t count = lock_stacks_unwind(process, &snapshot, frames, &end, capture->now);
     char *user = symbols_text(process->unwinder, frames, count, false);
@@ -121,10 +122,10 @@ static int take_snapshot(struct sample_capture *capture, const struct lock_snaps
                          size_t size)
 {
     struct watched_process *process = find_process(capture, snapshot->pid);
-    if (!process || snapshot->size > size - sizeof(*snapshot))
+    if (!process || !lock_snapshot_fits(snapshot, size - sizeof(*snapshot)))
         return 0;
     return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
-                           snapshot->bytes, snapshot->size, capture->now);
+                           snapshot->bytes + snapshot->skip, snapshot->size, capture->now);
 }
 
 /* A wait is up to two samples: until it was woken, and until it had a CPU. */
@@ -218,6 +219,7 @@ int sample_capture_open(const struct sample_capture_options *options,
     if (!capture)
         return err_no_memory();
     capture->period_ns = 1000000000ull / options->rate;
+    capture->off_cpu = options->off_cpu;
     capture->processes = calloc(options->pid_count, sizeof(*capture->processes));
     int error = capture->processes ? open_all(capture, options) : err_no_memory();
     if (error) {
@@ -269,7 +271,7 @@ int sample_capture_poll(struct sample_capture *capture, sample_callback *callbac
 {
     capture->now = monotonic_ns();
     look_at_processes(capture);
-    if (sample_probe_adapt(&capture->probe, capture->now))
+    if (capture->off_cpu && sample_probe_adapt(&capture->probe, capture->now))
         capture->counts.sampled = true;
     return drain(capture, callback, context);
 }
