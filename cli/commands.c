@@ -7,7 +7,7 @@
  * what they need (cli/CMakeLists.txt). */
 extern const struct command command_list, command_attach, command_record, command_report,
     command_flame, command_locks, command_scale, command_import, command_diff, command_paths,
-    command_points, command_bench, command_help;
+    command_points, command_weave, command_bench, command_help;
 
 const struct command *const commands[] = {
 #ifdef OPTRAIL_HAVE_LIST
@@ -23,8 +23,8 @@ const struct command *const commands[] = {
 #ifdef OPTRAIL_HAVE_LOCKS
     &command_locks,
 #endif
-    &command_flame,  &command_scale, &command_import,
-    &command_diff,   &command_paths, &command_points,
+    &command_flame,  &command_scale, &command_import, &command_diff, &command_paths,
+    &command_points, &command_weave,
 #ifdef OPTRAIL_HAVE_BENCH
     &command_bench,
 #endif

@@ -45,8 +45,9 @@ ALLOWED = {
                          "analyzers/model", "analyzers/fold", "analyzers/report",
                          "analyzers/render", "tracepoints"],
     "record": ["bpf", "bpf/lock", "stacks", "tracepoints"],
+    "daemon_patches": [],
     # everything but the tests
-    "cli": ["tracepoints", "probes", "stacks", "bpf", "bpf/lock", "bpf/sample", "record", "bench", "analyzers/read", "analyzers/model",
+    "cli": ["daemon_patches", "tracepoints", "probes", "stacks", "bpf", "bpf/lock", "bpf/sample", "record", "bench", "analyzers/read", "analyzers/model",
             "analyzers/trail", "analyzers/profile", "analyzers/report", "analyzers/fold", "analyzers/flame", "analyzers/render", "analyzers/scale", "analyzers/import", "analyzers/compare",
             "analyzers/analysis"],
 }

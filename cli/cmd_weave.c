@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "err.h"
+#include "weave.h"
+
+static const char *rules_file;
+static bool undo, check, print;
+
+static const struct option_row options[] = {
+    {.name = "rules",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &rules_file,
+     .text = "the rules (docs/weave.md)"},
+    {.name = "undo",
+     .type = OPTION_FLAG,
+     .value = &undo,
+     .text = "take the lines back out of the files that the rules name"},
+    {.name = "check",
+     .type = OPTION_FLAG,
+     .value = &check,
+     .text = "tell rule by rule where it would go; change nothing"},
+    {.name = "print",
+     .type = OPTION_FLAG,
+     .value = &print,
+     .text = "write the unified diff to standard output; change nothing"},
+    {0},
+};
+
+static void print_outcomes(const struct weave_rules *rules, const struct weaving *weaving,
+                           FILE *out)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct weave_outcome *outcome = &weaving->outcomes[i];
+        const char *file = outcome->file ? outcome->file : rules->rows[i].files[0];
+        if (outcome->state == WEAVE_PLACED)
+            fprintf(out, "%s: %s:%u\n", rules->rows[i].name, file, outcome->line);
+        else
+            fprintf(out, "%s: %s: %s: %s\n", rules->rows[i].name,
+                    outcome->state == WEAVE_ABSENT ? "passed over" : "refused", file,
+                    outcome->reason);
+    }
+}
+
+static int carry_out(const struct weave_rules *rules, const struct weaving *weaving)
+{
+    size_t changed;
+    if (!undo)
+        print_outcomes(rules, weaving, print ? stderr : stdout);
+    int result = 0;
+    if (check || print) {
+        if (weaving->refused)
+            result = err_set(EBADMSG, "%zu of %zu rules are refused", weaving->refused,
+                             weaving->outcome_count);
+        else if (print)
+            weave_diff(weaving, stdout);
+        return result;
+    }
+    result = weave_write(weaving, undo, &changed);
+    if (result == 0)
+        printf("%zu of %zu files changed\n", changed, weaving->file_count);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    struct weave_rules rules;
+    struct weaving weaving;
+    (void)argc;
+    if (!rules_file)
+        return err_set(EINVAL, "--rules FILE is wanted: it says what goes where");
+    if (undo + check + print > 1)
+        return err_set(EINVAL, "only one of --undo, --check and --print at a time");
+    int result = weave_rules_read(rules_file, &rules);
+    if (result == 0) {
+        result = weave_prepare(argv[0], &rules, &weaving);
+        if (result == 0) {
+            result = carry_out(&rules, &weaving);
+            weaving_free(&weaving);
+        }
+        weave_rules_free(&rules);
+    }
+    /* the arguments were understood: it is the data */
+    return result == -EINVAL ? -EBADMSG : result;
+}
+
+const struct command command_weave = {
+    .name = "weave",
+    .arguments = "TREE",
+    .summary = "put probe calls into a daemon's source, by rules",
+    .text = "Changes the C++ files of a source tree in place: each rule names files, a function, a "
+            "place in it and a probe call, which becomes a line of its own with a mark. Weaving "
+            "twice changes nothing more, and --undo gives the files back to the byte. When one "
+            "rule has no place, or more than one, nothing is changed; the file, the rule and the "
+            "reason are told.",
+    .examples = "optrail weave --rules rules.yaml --check ceph\twhere each rule would go\n"
+                "optrail weave --rules rules.yaml --print ceph > probes.diff\ta patch for others\n"
+                "optrail weave --rules rules.yaml ceph\tchange the tree\n"
+                "optrail weave --rules rules.yaml --undo ceph\tand back",
+    .options = options,
+    .minimum_arguments = 1,
+    .maximum_arguments = 1,
+    .run = run,
+};

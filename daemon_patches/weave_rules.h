@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_WEAVE_RULES_H
+#define OPTRAIL_WEAVE_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where in a function a probe is put (docs/weave.md). */
+enum weave_position { WEAVE_NOWHERE, WEAVE_ENTRY, WEAVE_EXIT, WEAVE_BEFORE, WEAVE_AFTER };
+
+#define WEAVE_FILES 8
+
+/* All texts are owned. */
+struct weave_rule {
+    char *name;               /* a-z, 0-9 and _ */
+    char *files[WEAVE_FILES]; /* alternatives below the tree, the first that is there counts */
+    size_t file_count;
+    char *function;  /* "a::b::f" */
+    char *signature; /* or NULL */
+    enum weave_position position;
+    char *anchor; /* of WEAVE_BEFORE and WEAVE_AFTER: what is called; else NULL */
+    char *probe;  /* the call, without a semicolon */
+    bool optional;
+};
+
+struct weave_rules {
+    struct weave_rule *rows; /* owned */
+    size_t count;
+    char *include; /* what the files need: "<optrail/probe.h>"; owned */
+};
+
+/* Reads a YAML file of rules. 0, or a negative errno with err_set that names file and line; `rules`
+ * is then empty. */
+int weave_rules_read(const char *file, struct weave_rules *rules);
+void weave_rules_free(struct weave_rules *rules);
+
+#endif
