@@ -35,8 +35,9 @@ static int take_file(const struct yaml_file *file, const yaml_node_t *node, void
         return yaml_wrong(file, node, "a rule has at most %d files", WEAVE_FILES);
     int result = take_line(file, node, &rule->files[rule->file_count]);
     const char *name = rule->files[rule->file_count];
-    if (name)
-        rule->file_count++;
+    if (!name)
+        return result;
+    rule->file_count++;
     if (result == 0 && (*name == '/' || strstr(name, "..")))
         return yaml_wrong(file, node, "files lie below the tree: no '/' in front and no '..'");
     return result;
@@ -71,7 +72,7 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
     char *text = NULL;
     int result = rule->position ? yaml_wrong(file, node, "this is said twice")
                                 : take_line(file, node, &text);
-    for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; result == 0 && text && i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t length = strlen(rows[i].word);
         if (strncmp(text, rows[i].word, length) != 0 || rows[i].anchor != (text[length] != '\0'))
             continue;
@@ -90,7 +91,7 @@ static int take_probe(const struct yaml_file *file, const yaml_node_t *node, voi
 {
     struct weave_rule *rule = context;
     int result = take_line(file, node, &rule->probe);
-    if (result == 0 &&
+    if (result == 0 && rule->probe &&
         (strpbrk(rule->probe, ";#\\{}") || strstr(rule->probe, "//") || strstr(rule->probe, "/*")))
         return yaml_wrong(file, node, "a probe is one call: without ; # \\ { } and comments");
     return result;
