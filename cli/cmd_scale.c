@@ -9,6 +9,7 @@
 
 #include "common_options.h"
 #include "err.h"
+#include "inputs.h"
 #include "report_traces.h"
 #include "scale_judge.h"
 #include "scale_render.h"
@@ -27,13 +28,17 @@ static const struct option_row options[] = {
     {0},
 };
 
-/* The depth in front of DEPTH:FILE, and where FILE begins; 0: the argument has none. */
+/* The depth in front of DEPTH:FILE, and where FILE begins; 0: the argument has none; negative:
+ * wrong use. */
 static double depth_of(char **argument)
 {
     char *end;
     double depth = strtod(*argument, &end);
-    if (end == *argument || *end != ':' || !end[1] || !(depth > 0 && depth <= 1e9))
+    if (end == *argument || *end != ':' || !end[1])
         return 0;
+    if (!(depth > 0 && depth <= 1e9))
+        return err_set(EINVAL, "%s: a depth of %.*s: it must be above 0, and at most 1e9",
+                       *argument, (int)(end - *argument), *argument);
     *argument = end + 1;
     return depth;
 }
@@ -122,7 +127,13 @@ static int run(int argc, char **argv)
 {
     if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
         return err_set(EINVAL, "no form is called '%.32s': text or json", format);
-    return answer(argc, argv);
+    for (int i = 0; i < argc; i++) {
+        char *name = argv[i];
+        if (access(name, F_OK) != 0 && depth_of(&name) < 0)
+            return -EINVAL;
+    }
+    int result = inputs_differ(argc, argv);
+    return result < 0 ? result : answer(argc, argv);
 }
 
 const struct command command_scale = {

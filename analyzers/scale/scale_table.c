@@ -43,6 +43,7 @@ struct table {
     const char *name; /* weak */
     unsigned line;
     size_t columns[COLUMN_COUNT]; /* which word; NO_COLUMN: none */
+    size_t fields;                /* at most in a row */
     double unit_ns;
     char group[256], heading[256];
     bool heading_new;              /* no row has come since */
@@ -55,13 +56,46 @@ static int complain(const struct table *table, const char *what)
     return err_set(EBADMSG, "%s:%u: %s", table->name, table->line, what);
 }
 
+/* A field of a CSV line, in quotes or not; *line then points behind its separator, or is NULL. */
+static char *take_field(char **line, const char *separator)
+{
+    char *field = *line + strspn(*line, " \t");
+    if (*field == '"') {
+        char *to = ++field, *from = field;
+        while (*from && (*from != '"' || from[1] == '"'))
+            from += *from == '"', *to++ = *from++;
+        *line = *from ? strpbrk(from + 1, separator) : NULL;
+        *to = '\0';
+    } else {
+        *line = strpbrk(field, separator);
+    }
+    if (*line)
+        *(*line)++ = '\0';
+    for (size_t length = strlen(field); length > 0 && strchr(" \t", field[length - 1]);)
+        field[--length] = '\0';
+    return field;
+}
+
+/* Parts the line at commas or semicolons, as RFC 4180 has it, where it has some; else at blanks. At
+ * most MAX_WORDS fields are kept; what is returned may be one more. */
 static size_t split(char *line, char *words[MAX_WORDS])
 {
     size_t count = 0;
+    const char *separator = strchr(line, ';') ? ";" : strchr(line, ',') ? "," : NULL;
+    if (separator) {
+        while (line && count <= MAX_WORDS) {
+            char *field = take_field(&line, separator);
+            if (count < MAX_WORDS)
+                words[count] = field;
+            count++;
+        }
+        return count;
+    }
     char *rest = NULL;
-    for (char *word = strtok_r(line, " \t\r\n,;|\"", &rest); word && count < MAX_WORDS;
-         word = strtok_r(NULL, " \t\r\n,;|\"", &rest))
-        words[count++] = word;
+    for (char *word = strtok_r(line, " \t|\"", &rest); word && count <= MAX_WORDS;
+         word = strtok_r(NULL, " \t|\"", &rest), count++)
+        if (count < MAX_WORDS)
+            words[count] = word;
     return count;
 }
 
@@ -82,7 +116,19 @@ static double step_of(const char *word)
     return point ? pow(10, -(double)strspn(point + 1, "0123456789")) : 1;
 }
 
-/* The column that is called so; COLUMN_COUNT: none. Sets the unit if the title has one. */
+/* The unit in a title, from behind its bracket; 0: none that is known. */
+static double unit_of(const char *text)
+{
+    char unit[16];
+    snprintf(unit, sizeof(unit), "%.*s", (int)strcspn(text, ")]"), text);
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+        if (strcasecmp(unit, units[i].word) == 0)
+            return units[i].ns;
+    return 0;
+}
+
+/* The column that is called so; COLUMN_COUNT: none. Sets the unit of a latency if the title has
+ * one, 0 if it has one that is not known. */
 static enum column title_of(const char *word, double *unit_ns)
 {
     while (*word == '#')
@@ -91,16 +137,16 @@ static enum column title_of(const char *word, double *unit_ns)
         size_t length = strlen(titles[i].word);
         if (strncasecmp(word, titles[i].word, length) != 0)
             continue;
-        char unit[8] = "";
         const char *rest = word + length;
-        if (*rest && strchr("([_", *rest))
-            snprintf(unit, sizeof(unit), "%.*s", (int)strcspn(rest + 1, ")]"), rest + 1);
-        else if (*rest)
+        rest += strspn(rest, " ");
+        if (*rest && !strchr("([_", *rest))
             continue;
-        for (size_t j = 0; titles[i].column == COLUMN_LATENCY && j < sizeof(units) / sizeof(*units);
-             j++)
-            if (strcmp(unit, units[j].word) == 0)
-                *unit_ns = units[j].ns;
+        if (*rest && titles[i].column == COLUMN_LATENCY) {
+            double ns = unit_of(rest + 1);
+            if (*rest == '_' && ns == 0)
+                continue; /* lat_p99, say: another column */
+            *unit_ns = ns;
+        }
         return titles[i].column;
     }
     return COLUMN_COUNT;
@@ -113,14 +159,22 @@ static bool take_titles(struct table *table, char *const *words, size_t count)
     double unit_ns = 1e6;
     /* "# depth" is the title of the first column, too */
     size_t skipped = count > 0 && strcmp(words[0], "#") == 0;
+    enum column column = COLUMN_COUNT;
     for (size_t i = skipped; i < count; i++) {
-        enum column column = title_of(words[i], &unit_ns);
+        if (strchr("([", *words[i]) && *words[i]) { /* "latency (ms)", parted at the blank */
+            if (column == COLUMN_LATENCY)
+                unit_ns = unit_of(words[i] + 1);
+            skipped++;
+            continue;
+        }
+        column = title_of(words[i], &unit_ns);
         if (column < COLUMN_COUNT && columns[column] == NO_COLUMN)
             columns[column] = i - skipped;
     }
     if (columns[COLUMN_DEPTH] == NO_COLUMN || columns[COLUMN_RATE] == NO_COLUMN)
         return false;
     memcpy(table->columns, columns, sizeof(columns));
+    table->fields = count - skipped;
     table->unit_ns = unit_ns;
     return true;
 }
@@ -139,6 +193,11 @@ static int take_point(struct table *table, char *const *words, size_t count)
     struct scaling_point point = {.line = table->line};
     double *const places[COLUMN_COUNT] = {&point.depth, &point.rate, &point.latency_ns};
     static const char *const names[COLUMN_COUNT] = {"depth", "rate", "latency"};
+    if (count > table->fields)
+        return err_set(EBADMSG,
+                       "%s:%u: more fields than there are columns: a row is a depth, ops a second, "
+                       "and perhaps a mean latency; titles above the rows name other columns",
+                       table->name, table->line);
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         size_t column = table->columns[i];
         if (i == COLUMN_LATENCY && column >= count)
@@ -150,8 +209,9 @@ static int take_point(struct table *table, char *const *words, size_t count)
                            "%s:%u: '%.32s' is no number: a row is a depth, ops a second, "
                            "and perhaps a mean latency",
                            table->name, table->line, words[column]);
-        if (*places[i] <= 0 || *places[i] > 1e12)
-            return err_set(EBADMSG, "%s:%u: a %s of %.32s: it must be above 0, and below 1e12",
+        if (*places[i] < 1e-6 || *places[i] > 1e12)
+            return err_set(EBADMSG,
+                           "%s:%u: a %s of %.32s: it must be above 0.000001, and below 1e12",
                            table->name, table->line, names[i], words[column]);
     }
     if (point.latency_ns > 0) {
@@ -185,8 +245,15 @@ static int take_line(struct table *table, char *line, size_t length)
     snprintf(text, sizeof(text), "%s", line);
     size_t count = split(line, words);
     /* also the line below the titles of a table in Markdown */
-    if (count == 0 || take_titles(table, words, count) || *text == '#' ||
-        text[strspn(text, "-|:+= ")] == '\0')
+    if (count > MAX_WORDS)
+        return complain(table, "more than 16 fields: is this a table?");
+    if (count == 0 || *text == '\0')
+        return 0;
+    if (take_titles(table, words, count))
+        return table->unit_ns > 0
+                   ? 0
+                   : complain(table, "the unit of the latency is not known: ns, us, ms or s");
+    if (*text == '#' || text[strspn(text, "-|:+= ")] == '\0')
         return 0;
     if ((isdigit((unsigned char)*words[0]) || strchr("+-.", *words[0])) &&
         (count > 1 || number_of(words[0], &value)))
@@ -197,14 +264,20 @@ static int take_line(struct table *table, char *line, size_t length)
 
 int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
 {
-    struct table table = {.name = name, .columns = {0, 1, 2}, .unit_ns = 1e6, .scaling = scaling};
+    struct table table = {.name = name,
+                          .columns = {0, 1, 2},
+                          .fields = COLUMN_COUNT,
+                          .unit_ns = 1e6,
+                          .scaling = scaling};
     size_t before = scaling->series_count, room = 0;
     char *line = NULL;
     ssize_t length;
     int result = 0;
     while (result == 0 && (length = getline(&line, &room, in)) >= 0) {
+        /* spreadsheets begin a file with a byte order mark */
+        size_t mark = table.line == 0 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         table.line++;
-        result = take_line(&table, line, (size_t)length);
+        result = take_line(&table, line + mark, (size_t)length - mark);
     }
     free(line);
     if (result == 0 && ferror(in))

@@ -70,6 +70,12 @@ static int say_ceiling(struct scaling_series *series)
                            digits(series->knee, knee, sizeof(knee)),
                            rate_range(&series->ceiling, ceiling, sizeof(ceiling)),
                            duration_range(&series->demand_ns, demand, sizeof(demand)));
+    if (series->points[0].depth == last->depth)
+        return series->point_count < 2
+                   ? 0
+                   : scaling_say(series,
+                                 "All of it is at one depth: how throughput goes with depth "
+                                 "shows at two and more.");
     if (series->point_count < 2 || (series->fitted && series->peak_depth > 0 &&
                                     series->peak_depth < last->depth && series->coherency.low > 0))
         return 0;

@@ -82,6 +82,13 @@ class Runs(unittest.TestCase):
         self.assertAlmostEqual(one["points"][0]["ops_per_s"], 1e9 / 1.5e6, delta=5)
         self.assertAlmostEqual(one["points"][0]["latency_ns"], 500e3, delta=1)
 
+    def test_a_depth_that_is_none(self):
+        (self.place / "r.json").write_text(json.dumps(report(1)))
+        for depth in ("0", "nan", "1e99"):
+            done = self.scale(f"{depth}:r.json")
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+            self.assertIn(f"a depth of {depth}", done.stderr)
+
     def test_what_is_no_report(self):
         for text, words in (("{", "no JSON"), ("{}", "no report of optrail's"),
                             ('{"schema": "optrail.report/1"}', "no ops in it"),
