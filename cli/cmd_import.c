@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "import.h"
+#include "inputs.h"
 #include "report_output.h"
 #include "verbs.h"
 
@@ -97,6 +98,10 @@ static int answer(int argc, char **argv, const struct import_format *format)
         result = import_finish(import);
     if (result == 0)
         result = report_output_write(&output, report);
+    /* what was lost is told by then */
+    if (result == 0 && report->op_count == 0 && report->figure_count == 0 &&
+        report->verdict_count == 0)
+        result = err_set(EBADMSG, "%s: nothing in it could be used", argv[0]);
     import_free(import);
     report_free(report);
     return result;
@@ -107,6 +112,12 @@ static int run(int argc, char **argv)
     const struct import_format *format = NULL;
     int result = report_output_check(&output);
 
+    if (result == 0)
+        result = inputs_differ(argc, argv);
+    if (result == 0)
+        result = inputs_keep(argc, argv, output.file);
+    if (result == 0)
+        result = inputs_keep(argc, argv, output.json);
     if (result < 0)
         return result;
     if (from && strcmp(from, "auto") != 0) {

@@ -9,6 +9,7 @@
 #include "analysis.h"
 #include "common_options.h"
 #include "err.h"
+#include "inputs.h"
 #include "interrupt.h"
 #include "recorded_path.h"
 #include "report_output.h"
@@ -147,6 +148,14 @@ int report_traces(int count, char **traces, const char *path_file,
 static int run(int argc, char **argv)
 {
     int result = report_output_check(&output);
+    if (result == 0)
+        result = inputs_differ(argc, argv);
+    if (result == 0)
+        result = inputs_keep(argc, argv, output.file);
+    if (result == 0)
+        result = inputs_keep(argc, argv, output.json);
+    if (result == 0)
+        result = inputs_keep(argc, argv, output.save);
 
     return result < 0 ? result : report_traces(argc, argv, path, &output);
 }

@@ -16,8 +16,8 @@ struct fio {
     const char *direction; /* a literal; "" before the first */
     char source[200];
     size_t declared, jobs, figures;
-    double iops, latency, depth, in_flight, bandwidth, percentile_unit, last_percentile, block, p50,
-        p99;
+    double iops, latency, depth, in_flight, bandwidth, percentile_unit, last_percentile, last_value,
+        block, p50, p99;
     bool in_percentiles;
 };
 
@@ -92,7 +92,8 @@ static void end_block(struct fio *fio)
                    "%s: the mean of %.3g ms is far above the median of %.3g ms: few slow ops make "
                    "it (99 %%: %.3g ms).",
                    fio->source, fio->latency * 1e3, fio->p50 * 1e3, fio->p99 * 1e3);
-    fio->iops = fio->latency = fio->bandwidth = fio->p50 = fio->p99 = fio->last_percentile = 0;
+    fio->iops = fio->latency = fio->bandwidth = fio->p50 = fio->p99 = fio->last_percentile =
+        fio->last_value = 0;
     fio->in_percentiles = false;
 }
 
@@ -137,6 +138,15 @@ static void take_percentiles(struct fio *fio, const char *line)
             continue;
         snprintf(name, sizeof(name), "latency.p%g", percent);
         value *= fio->percentile_unit;
+        if (!(percent >= 0 && percent <= 100) || !(value >= 0 && value < 1e6)) {
+            import_count(fio->import, "figures_impossible", 1);
+            continue;
+        }
+        if (percent > fio->last_percentile && value < fio->last_value)
+            import_say(fio->import, "contradiction",
+                       "%s: the percentiles fall: %g s at %g %%, %g s at %g %%.", fio->source,
+                       fio->last_value, fio->last_percentile, value, percent);
+        fio->last_value = value;
         figure(fio, name, value, "s");
         fio->last_percentile = percent;
         if (percent == 50)

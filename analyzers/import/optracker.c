@@ -136,7 +136,9 @@ static void describe(const char *description, struct import_op *op)
     if (strstr(description, "(undecoded)"))
         snprintf(op->type, sizeof(op->type), "undecoded op");
     else if (strncmp(description, "osd_op(", 7) == 0) {
-        snprintf(op->type, sizeof(op->type), "read");
+        /* without a list of operations or flags, as where it is cut off, nobody knows which */
+        snprintf(op->type, sizeof(op->type),
+                 strchr(description, '[') || strchr(description, '+') ? "read" : "client op");
         for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
             if (strstr(description, writes[i]))
                 snprintf(op->type, sizeof(op->type), "write");
@@ -261,6 +263,10 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
             return;
         }
         begin = dump->events[0].ns;
+    }
+    if (dump->count == 0 && !known) {
+        import_count(dump->import, "ops_without_times", 1);
+        return;
     }
     end = split(dump, &op, begin);
     op.start_ns = begin;

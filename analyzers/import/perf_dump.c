@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +135,19 @@ size_t read_osd_perf(struct import *import, const struct evidence *evidence)
     }
     while (scan_line(&at, line)) {
         double row[4];
-        table |= strstr(line, "commit_latency(ms)") != NULL;
-        if (!table || scan_row(line, row, 4) != 3 || !(row[0] >= 0) || !(row[1] >= 0) ||
-            !(row[2] >= 0))
+        if (strstr(line, "commit_latency(ms)")) {
+            table = true;
             continue;
+        }
+        /* a prompt, the next command's output: the table is over */
+        table &= !isalpha((unsigned char)line[strspn(line, " \t")]) || scan_begins(line, "nan");
+        if (!table || line[strspn(line, " \t\r|-+")] == '\0')
+            continue;
+        if (scan_row(line, row, 4) != 3 || !(row[0] >= 0 && row[0] < 1e9) ||
+            !(row[1] >= 0 && row[1] < 1e9) || !(row[2] >= 0 && row[2] < 1e9)) {
+            import_count(import, "rows_unusable", 1);
+            continue;
+        }
         if (count < MOST_OSDS)
             osds[count++] = (struct osd){row[0], row[1], row[2]};
         else

@@ -305,6 +305,8 @@ static const struct {
     {"repeated_events", "told twice"},
     {"events_without_time", "without a time"},
     {"rows_unusable", "rows that could not be used"},
+    {"figures_impossible", "figures that cannot be: left out"},
+    {"ops_without_times", "ops that tell no times"},
     {"quoted_lines", NULL}, /* mended */
 };
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 OPTRAIL = os.environ["OPTRAIL"]
@@ -125,6 +126,38 @@ class Wrong(unittest.TestCase):
             done = run(text)
             self.assertEqual((done.returncode, done.stdout), (1, b""))
             self.assertIn(b"standard input: nothing in it is known", done.stderr)
+
+    def test_an_op_that_tells_no_times_is_none(self):
+        done = run(b'{"ops":[{"description":"osd_op(a)","initiated_at":'
+                   b'"2026-01-01 00:00:00.000000","duration":')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"nothing in it could be used", done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["ops"], report["counts"]["other"]["ops_without_times"]), ([], 1))
+
+    def test_figures_that_cannot_be(self):
+        report = read("osd commit_latency(ms) apply_latency(ms)\n0 3 4\n1 333 871\n"
+                      "2 -5 99999999999999999999\nnan inf 3\n")
+        self.assertEqual(report["counts"]["other"]["rows_unusable"], 2)
+        report = read("iops: 45.1K\nclat percentiles (usec):\n| 1.00th=[ -358], 5.00th=[ 900], "
+                      "10.00th=[ 800], 20.00th=[ 99999999999999999999], 500.00th=[ 1]\n")
+        self.assertEqual(report["counts"]["other"]["figures_impossible"], 3)
+        self.assertIn("contradiction", [row["cause"] for row in report["verdict"]])
+
+    def test_what_is_read_is_not_written_to(self):
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            evidence = pathlib.Path(directory) / "bench.txt"
+            text = (DATA / "rados-bench-two.txt").read_text()
+            evidence.write_text(text)
+            for option in ("-o", "--json"):
+                done = subprocess.run([OPTRAIL, "import", option, f"{directory}/./bench.txt", evidence],
+                                      capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertEqual(evidence.read_text(), text)
+            done = subprocess.run([OPTRAIL, "import", evidence, evidence], capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("given twice", done.stderr)
 
     def test_wrong_use(self):
         for arguments in ([], ["--from", "tea", "x"]):

@@ -64,6 +64,15 @@ class Damaged(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("x.profile", done.stderr)
 
+    def test_what_is_read_is_neither_counted_twice_nor_written_to(self):
+        for arguments in (("osd.profile", "osd.profile"), ("osd", "osd/../osd"),
+                          ("-o", "osd.profile", "osd.profile"), ("--save", "osd.profile", "osd.profile"),
+                          ("--json", "./osd.profile", "osd.profile")):
+            done = self.report(*arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1),
+                             arguments)
+        self.assertEqual((self.directory / "osd.profile").read_bytes(), self.bytes)
+
     def test_version_1_stays_readable(self):
         done = self.report(HERE / "v1.profile")
         self.assertEqual(done.returncode, 0, done.stderr)
