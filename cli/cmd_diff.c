@@ -29,7 +29,7 @@ static const struct option_row options[] = {
      .type = OPTION_STRING,
      .argument = "FILE",
      .value = &json,
-     .text = "write it as JSON to FILE besides"},
+     .text = "write it as JSON to FILE besides (-: to standard output, in place of the text)"},
     {.name = "fail-if",
      .type = OPTION_WORDS,
      .argument = "CONDITION",
@@ -86,7 +86,10 @@ static int split(int count, char **names, int *before, int *after)
         *before = *after = 1;
     else
         *after = *before + 1;
-    if (*before == 0 || *after >= count)
+    int sides = 1;
+    for (int i = 0; i < count; i++)
+        sides += strcmp(names[i], "vs") == 0;
+    if (*before == 0 || *after >= count || sides > 2)
         return err_set(EINVAL, "diff needs two runs, or several on each side of the word `vs`: "
                                "diff A1 A2 vs B1 B2");
     return 0;
@@ -153,22 +156,31 @@ static int write_json(const struct report_diff *diff)
 static int write_answer(const struct report_diff *diff)
 {
     struct winsize size;
-    int width = 0, result = json ? write_json(diff) : 0;
+    bool standard = json && strcmp(json, "-") == 0;
+    int width = 0, result = json && !standard ? write_json(diff) : 0;
     if (result < 0)
         return result;
-    if (format && strcmp(format, "json") == 0)
+    if (standard || (format && strcmp(format, "json") == 0))
         return render_diff_json(diff, stdout);
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     return render_diff_text(diff, width, all, stdout);
 }
 
-/* The conditions that hold are the failure of the command. */
-static int judge(struct comparison *comparison, struct report_diff *diff)
+/* What cannot be told is a failure, too, but none that costs the answer: *untold has its message.
+ */
+static int judge(struct comparison *comparison, struct report_diff *diff, char *untold, size_t size)
 {
     int result = 0;
-    for (size_t i = 0; result == 0 && i < comparison->condition_count; i++)
-        result = compare_condition_judge(&comparison->conditions[i], diff);
+    for (size_t i = 0; i < comparison->condition_count; i++) {
+        int judged = compare_condition_judge(&comparison->conditions[i], diff);
+        if (judged == -ENOMEM)
+            return judged;
+        if (judged < 0 && result == 0) {
+            snprintf(untold, size, "%s", err_message());
+            result = judged;
+        }
+    }
     return result;
 }
 
@@ -185,6 +197,7 @@ static int work(void *context, struct supervision *supervision)
 {
     struct comparison *comparison = context;
     struct report_diff *diff = NULL;
+    char untold[512] = "";
     int before, after;
     int result = split(comparison->count, comparison->names, &before, &after);
     if (result == 0)
@@ -195,12 +208,15 @@ static int work(void *context, struct supervision *supervision)
     supervision->past_the_data = 1;
     if (result == 0)
         result = compare_sides(&comparison->sides[0].side, &comparison->sides[1].side, &diff);
+    int judged = 0;
     if (result == 0)
-        result = judge(comparison, diff);
+        judged = judge(comparison, diff, untold, sizeof(untold));
     if (result == 0)
-        result = write_answer(diff);
+        result = judged == -ENOMEM ? judged : write_answer(diff);
     if (result == 0)
         result = holding(diff);
+    if (result == 0 && judged < 0)
+        result = err_set(-judged, "%s", untold);
     report_diff_free(diff);
     free_side(&comparison->sides[0]);
     free_side(&comparison->sides[1]);

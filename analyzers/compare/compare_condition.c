@@ -35,6 +35,8 @@ static int parse_name(const char *text, const char *name, size_t length,
     if (statistic == DIFF_STATISTICS)
         return wrong(text, "no statistic that is known");
     size_t stage_length = last > first ? (size_t)(last - first - 1) : 0;
+    if (first == name || (last > first && stage_length == 0))
+        return wrong(text, "no name where a type or a stage should be");
     if ((size_t)(first - name) >= sizeof(condition->type) ||
         stage_length >= sizeof(condition->stage))
         return wrong(text, "a name that is too long");

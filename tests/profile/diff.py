@@ -85,13 +85,19 @@ class Diff(unittest.TestCase):
             self.assertIn(("FAIL " if status else "ok ") + condition, done.stdout)
             self.assertEqual(done.stderr.count("\n"), status, done.stderr)
         for condition in ("write", "write.p98 > 1%", "write.mean > 5", "write.mean = 5%", "> 5%",
-                          "write.mean > x%", "write.mean > 5% or so", ".mean > 1%"):
+                          "write.mean > x%", "write.mean > 5% or so", ".mean > 1%",
+                          "write..mean > 1%"):
             done = self.diff("--fail-if", condition, *slower, status=2)
             self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
             self.assertIn(condition, done.stderr)
-        # what cannot be told is a failure, too
-        self.assertIn("no such stage", self.diff("--fail-if", "write.nothing.mean > 1%", *slower,
-                                                 status=1).stderr)
+        # what cannot be told is a failure, too, and the rest is told all the same
+        done = self.diff("--fail-if", "write.nothing.mean > 1%", "--fail-if", "write.mean > 40%",
+                         *slower, status=1)
+        self.assertIn("no such stage", done.stderr)
+        self.assertIn("ok write.mean > 40%", done.stdout)
+        both = self.diff("--json", "-", *slower)
+        self.assertEqual(json.loads(both.stdout)["schema"], "optrail.diff/1")
+        self.assertFalse((self.directory / "-").exists())
         self.assertIn("no side has such ops", self.diff("--fail-if", "erase.mean > 1%", *slower,
                                                         status=1).stderr)
 
@@ -106,6 +112,7 @@ class Diff(unittest.TestCase):
     def test_wrong_use(self):
         for runs in (("a1.profile",), ("a1.profile", "vs"), ("vs", "a1.profile", "a2.profile"),
                      ("a1.profile", "a2.profile", "b1.profile"),
+                     ("a1.profile", "vs", "b1.profile", "vs", "a1.profile"),
                      ("--format", "xml", "a1.profile", "a2.profile")):
             self.assertEqual(self.diff(*runs, status=2).stderr.count("\n"), 1)
         self.assertIn("none.profile", self.diff("none.profile", "a1.profile", status=1).stderr)
