@@ -14,10 +14,12 @@
 #include "report_output.h"
 #include "target_options.h"
 
+#define RATE 99 /* Hz; no multiple of what timers use */
+
 static struct report_output output;
 static struct target_options chosen;
 static struct flame_live_options live = {.targets = &chosen};
-static int64_t rate = 99;
+static int64_t rate; /* 0: RATE */
 static struct flame_request request;
 static const char *kind, *op, *stage, *thread, *reason, *tail, *weight, *title;
 static struct option_words by;
@@ -318,13 +320,16 @@ static int run(int argc, char **argv)
     const struct report_output file = {.file = output.file};
     result = report_output_check(&file);
     if (result == 0 && argc == 0) {
-        live.rate = (uint32_t)rate;
+        live.rate = rate ? (uint32_t)rate : RATE;
         return flame_run_live(&request, &live, renderer, deliver);
     }
     if (result == 0 && (chosen.pids.count || chosen.osds.count || chosen.all))
         return err_set(EINVAL, "say either which daemons or which files, not both");
-    if (result == 0 && live.seconds > 0)
-        return err_set(EINVAL, "-d is for running daemons");
+    if (result == 0 && (live.seconds > 0 || live.idle || rate))
+        return err_set(EINVAL, "%s is for running daemons",
+                       live.seconds > 0 ? "-d"
+                       : live.idle      ? "--idle"
+                                        : "--rate");
     int files = result == 0 ? flame_inputs_are_files(&request) : 0;
     if (result < 0 || files < 0)
         return result < 0 ? result : files;
