@@ -110,7 +110,7 @@ static void say_osds(struct import *import, const char *name, struct osd *osds, 
     }
     qsort(osds, count, sizeof(*osds), by_apply);
     const struct osd *middle = &osds[count / 2];
-    if (count < 3 || osds[0].apply + osds[0].commit < 3 * (middle->apply + middle->commit) + 30)
+    if (count < 2 || osds[0].apply + osds[0].commit < 3 * (middle->apply + middle->commit) + 30)
         import_say(import, "even", "%s: none of %zu OSDs stands out.", name, count);
     else
         import_say(import, "outlier",

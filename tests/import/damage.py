@@ -139,6 +139,7 @@ class Wrong(unittest.TestCase):
         report = read("osd commit_latency(ms) apply_latency(ms)\n0 3 4\n1 333 871\n"
                       "2 -5 99999999999999999999\nnan inf 3\n")
         self.assertEqual(report["counts"]["other"]["rows_unusable"], 2)
+        self.assertEqual([row["cause"] for row in report["verdict"]], ["outlier"])
         report = read("iops: 45.1K\nclat percentiles (usec):\n| 1.00th=[ -358], 5.00th=[ 900], "
                       "10.00th=[ 800], 20.00th=[ 99999999999999999999], 500.00th=[ 1]\n")
         self.assertEqual(report["counts"]["other"]["figures_impossible"], 3)
