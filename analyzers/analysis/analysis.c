@@ -41,9 +41,12 @@ static int take_trail(void *context, const struct trail *trail)
 
     if (trail->end == TRAIL_FINISHED && trail->finish_ns - trail->start_ns > analysis->slowest_ns)
         analysis->slowest_ns = trail->finish_ns - trail->start_ns;
+    const struct op_division *division = NULL;
+    if (trail->end == TRAIL_FINISHED && !(division = op_divider_divide(analysis->divider, trail)))
+        return -ENOMEM;
     for (size_t i = 0; i < analysis->fold_count; i++) {
         const struct fold *fold = &analysis->folds[i];
-        int result = fold->class->trail ? fold->class->trail(fold->state, trail) : 0;
+        int result = fold->class->trail ? fold->class->trail(fold->state, trail, division) : 0;
         if (result < 0)
             return result;
     }
@@ -98,7 +101,9 @@ int analysis_new(const struct analysis_options *options, struct analysis **analy
     made->progress = options->progress;
     made->windows = options->windows;
     made->progress_context = options->progress_context;
-    if ((result = read_paths(made, options->path)) < 0 ||
+    made->divider = op_divider_new(&made->paths);
+    result = made->divider ? 0 : -ENOMEM;
+    if (result < 0 || (result = read_paths(made, options->path)) < 0 ||
         (result = trail_builder_new(options->limits, take_trail, made, &made->builder)) < 0 ||
         (result = make_folds(made)) < 0) {
         analysis_free(made);
@@ -117,6 +122,7 @@ void analysis_free(struct analysis *analysis)
             analysis->folds[i].class->free(analysis->folds[i].state);
     if (analysis->builder)
         trail_builder_free(analysis->builder);
+    op_divider_free(analysis->divider);
     path_set_free(&analysis->paths);
     free(analysis);
 }
@@ -361,10 +367,11 @@ int analysis_take_sums(struct analysis *analysis, const struct fold_sums *sums, 
 
 int analysis_take_exemplar(struct analysis *analysis, const struct trail *trail)
 {
-    int result = 0;
+    const struct op_division *division = op_divider_divide(analysis->divider, trail);
+    int result = division ? 0 : -ENOMEM;
     for (size_t i = 0; result == 0 && i < analysis->fold_count; i++)
         if (analysis->folds[i].class->exemplar)
-            result = analysis->folds[i].class->exemplar(analysis->folds[i].state, trail);
+            result = analysis->folds[i].class->exemplar(analysis->folds[i].state, trail, division);
     return result;
 }
 

@@ -17,6 +17,7 @@ struct analysis {
     struct event_consumer consumer;
     struct path_set paths;
     struct trail_builder *builder;
+    struct op_divider *divider;
     size_t fold_count;
     struct fold folds[MAX_FOLDS];
     /* those that want single events, so that the rest costs nothing on each */

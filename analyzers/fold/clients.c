@@ -42,8 +42,9 @@ static struct report_client *row_of(struct clients_fold *fold, uint64_t client)
     return &fold->others;
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
+    (void)division;
     if (trail->end != TRAIL_FINISHED)
         return 0;
     struct report_client *row = row_of(state, trail->client);

@@ -71,8 +71,9 @@ static int add_event(void *state, const struct optrail_event *event)
     return rc < 0 ? rc : flows_event(&contention->flows, event);
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
+    (void)division;
     flows_trail(&((struct contention *)state)->flows, trail);
     return 0;
 }

@@ -5,7 +5,6 @@
 #include "err.h"
 #include "fold.h"
 #include "profile_rows.h"
-#include "sweep.h"
 
 /*
  * The slowest ops, with what each spent its time on: of everything, and of the time since the last
@@ -37,19 +36,14 @@ struct slowest {
 };
 
 struct exemplars_fold {
-    const struct path_set *paths; /* weak */
-    struct sweep_plan plan;       /* of the path that was looked at last */
     struct slowest whole, interval;
 };
 
 static int create(const struct fold_options *options, void **state)
 {
-    struct exemplars_fold *fold = calloc(1, sizeof(*fold));
-    if (!fold)
-        return err_no_memory();
-    fold->paths = options->paths;
-    *state = fold;
-    return 0;
+    (void)options;
+    *state = calloc(1, sizeof(struct exemplars_fold));
+    return *state ? 0 : err_no_memory();
 }
 
 /* Whether `a` comes before `b`: by latency, and of equal ones in an order that does not depend on
@@ -91,41 +85,31 @@ static void add_span(void *context, int stage, uint64_t begin_ns, uint64_t end_n
         exemplar->spans[exemplar->span_count++] = (struct exemplar_span){stage, begin_ns, end_ns};
 }
 
-static void divide(struct exemplars_fold *fold, const struct trail *trail,
+static void divide(const struct trail *trail, const struct op_division *division,
                    struct exemplar *exemplar)
 {
-    struct path_match match;
-    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
-    if (!path_set_match(fold->paths, &op, &match)) {
-        exemplar->type = "other";
-        exemplar->unattributed_ns = exemplar->latency_ns;
-        return;
-    }
-    struct sweep_parts parts;
-    if (fold->plan.path != match.path)
-        sweep_plan_init(&fold->plan, match.path);
-    sweep_trail(&fold->plan, trail, &parts);
-    exemplar->type = match.type->name;
-    exemplar->path = match.path;
-    exemplar->passed = parts.passed;
-    exemplar->unattributed_ns = parts.unattributed;
-    for (size_t i = 0; i < match.path->stage_count; i++)
-        exemplar->stage_ns[i] = parts.passed >> i & 1 ? parts.on_path[i] : 0;
-    sweep_spans(&fold->plan, trail, add_span, exemplar);
+    const struct sweep_parts *parts = &division->parts;
+    exemplar->type = division->type;
+    exemplar->path = division->path;
+    exemplar->passed = parts->passed;
+    exemplar->unattributed_ns = parts->unattributed;
+    for (uint64_t rest = parts->passed; rest; rest &= rest - 1)
+        exemplar->stage_ns[__builtin_ctzll(rest)] = parts->on_path[__builtin_ctzll(rest)];
+    if (division->plan)
+        sweep_spans(division->plan, trail, add_span, exemplar);
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct exemplars_fold *fold = state;
     uint64_t latency = trail->finish_ns - trail->start_ns;
-    if (trail->end != TRAIL_FINISHED ||
-        (!belongs(&fold->whole, latency) && !belongs(&fold->interval, latency)))
+    if (!division || (!belongs(&fold->whole, latency) && !belongs(&fold->interval, latency)))
         return 0;
     struct exemplar exemplar = {.client = trail->client,
                                 .tid = trail->tid,
                                 .start_ns = trail->start_ns,
                                 .latency_ns = latency};
-    divide(fold, trail, &exemplar);
+    divide(trail, division, &exemplar);
     insert(&fold->whole, &exemplar);
     insert(&fold->interval, &exemplar);
     return 0;
@@ -240,22 +224,13 @@ static void save(void *state, const struct saved_paths *paths, struct profile_wr
     }
 }
 
-/* The path's own name for its type; NULL: it has no such type. Weak. */
-static const char *type_of(const struct path *path, const char *name)
-{
-    for (size_t i = 0; path && i < path->type_count; i++)
-        if (strcmp(path->types[i].name, name) == 0)
-            return path->types[i].name;
-    return path ? NULL : "other";
-}
-
 static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)
 {
     struct exemplars_fold *fold = state;
     while (profile_take_row(reader, "slowest")) {
         const char *type = profile_word(reader);
         struct exemplar row = {.path = saved_path_load(paths, reader)};
-        row.type = type_of(row.path, type);
+        row.type = op_type_named(row.path, type);
         row.client = take_64(reader);
         row.tid = take_64(reader);
         row.start_ns = profile_number(reader, PROFILE_MAX_NUMBER);

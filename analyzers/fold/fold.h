@@ -3,6 +3,7 @@
 #define OPTRAIL_FOLD_H
 
 #include "fold_tables.h"
+#include "op_division.h"
 #include "path.h"
 #include "report.h"
 #include "trail.h"
@@ -36,8 +37,9 @@ struct fold_class {
     /* Makes the fold's state. Owned by the caller, freed by `free`. */
     int (*create)(const struct fold_options *options, void **state);
     int (*event)(void *state, const struct optrail_event *event);
-    /* Every trail that ends, whatever its reason. */
-    int (*trail)(void *state, const struct trail *trail);
+    /* Every trail that ends, whatever its reason. `division` is of a finished one, NULL of others.
+     */
+    int (*trail)(void *state, const struct trail *trail, const struct op_division *division);
     /* Fills its part of the report; may be called again later with a fresh report (live use). */
     int (*fill)(void *state, struct report *report);
     /* The same of what came since the last call of `interval` (the first time: since the
@@ -47,7 +49,7 @@ struct fold_class {
      * before, since the kernel's sums are those of the whole run. */
     int (*sums)(void *state, const struct fold_sums *sums, bool first);
     /* An op that the kernel handed up whole; its time is already in the sums. */
-    int (*exemplar)(void *state, const struct trail *trail);
+    int (*exemplar)(void *state, const struct trail *trail, const struct op_division *division);
     /* Puts all that `fill` needs into a profile, or adds what a profile has, so that it then fills
      * what it would have filled had it seen both. Both NULL: it gathers nothing of its own. */
     void (*save)(void *state, const struct saved_paths *paths, struct profile_writer *writer);

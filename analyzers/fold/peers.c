@@ -28,9 +28,6 @@ struct peer_sums {
 };
 
 struct peers_fold {
-    const struct path_set *paths;      /* weak */
-    struct sweep_plan *plans;          /* owned: one a path, in the set's order */
-    uint64_t forks[TRAIL_POINT_WORDS]; /* the points where they ask peers */
     size_t count;
     struct peer_sums *rows[MAX_PEERS]; /* owned */
     uint16_t slots[SLOTS];             /* open addressing: the row's number, from 1 */
@@ -41,29 +38,14 @@ static void destroy(void *state)
     struct peers_fold *fold = state;
     for (size_t i = 0; i < fold->count; i++)
         free(fold->rows[i]);
-    free(fold->plans);
     free(fold);
 }
 
 static int create(const struct fold_options *options, void **state)
 {
-    struct peers_fold *fold = calloc(1, sizeof(*fold));
-    if (!fold)
-        return err_no_memory();
-    fold->paths = options->paths;
-    fold->plans = calloc(options->paths->count + 1, sizeof(*fold->plans));
-    if (!fold->plans) {
-        free(fold);
-        return err_no_memory();
-    }
-    for (size_t i = 0; i < options->paths->count; i++) {
-        sweep_plan_init(&fold->plans[i], options->paths->paths[i]);
-        enum point fork = fold->plans[i].fork;
-        if (fork != POINT_COUNT)
-            fold->forks[fork / 64] |= 1ull << (fork % 64);
-    }
-    *state = fold;
-    return 0;
+    (void)options;
+    *state = calloc(1, sizeof(struct peers_fold));
+    return *state ? 0 : err_no_memory();
 }
 
 /* Where the peer's row stands, or is to stand. */
@@ -100,20 +82,6 @@ static struct peer_sums *row_of(struct peers_fold *fold, uint32_t pid, uint16_t 
     return row;
 }
 
-/* The plan of the trail's path; NULL if that has no stage from a fork to a join, or if no path
- * knows the trail. */
-static const struct sweep_plan *plan_of(const struct peers_fold *fold, const struct trail *trail)
-{
-    struct path_match match;
-    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
-    if (!path_set_match(fold->paths, &op, &match))
-        return NULL;
-    for (size_t i = 0; i < fold->paths->count; i++)
-        if (fold->paths->paths[i] == match.path)
-            return fold->plans[i].counting ? &fold->plans[i] : NULL;
-    return NULL;
-}
-
 /* When the trail's peer was asked, by the fork in front of this join; 0: it was not. */
 static uint64_t asked_at(const struct sweep_plan *plan, const struct trail *trail, size_t join)
 {
@@ -130,21 +98,11 @@ static uint64_t asked_at(const struct sweep_plan *plan, const struct trail *trai
     return 0;
 }
 
-static bool asks_peers(const struct peers_fold *fold, const struct trail *trail)
-{
-    uint64_t forks = 0;
-    for (size_t i = 0; i < TRAIL_POINT_WORDS; i++)
-        forks |= fold->forks[i] & trail->seen[i];
-    return forks != 0;
-}
-
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct peers_fold *fold = state;
-    if (trail->end != TRAIL_FINISHED || !asks_peers(fold, trail))
-        return 0;
-    const struct sweep_plan *plan = plan_of(fold, trail);
-    if (!plan)
+    const struct sweep_plan *plan = division ? division->plan : NULL;
+    if (!plan || !plan->counting || !trail_passed(trail, plan->fork))
         return 0;
     struct peer_sums *last = NULL;
     for (size_t i = 0; i < trail->mark_count; i++) {

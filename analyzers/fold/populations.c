@@ -125,7 +125,7 @@ int population_report(const struct tail_sums *sums, struct report *report)
                    high = moments_of(smooth, split, COARSE_BUCKETS);
     double spread = sqrt(low.deviation * low.deviation + high.deviation * high.deviation);
     struct report_population population = {
-        .type = (char *)sums->type.name,
+        .type = (char *)sums->type,
         .stage = (char *)"",
         .split_ns = coarse_low(split),
         .fast_ops = tail_sums_count(sums, 0, split),

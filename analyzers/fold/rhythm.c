@@ -58,9 +58,10 @@ static int create(const struct fold_options *options, void **state)
     return 0;
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct rhythm_fold *fold = state;
+    (void)division;
     if (trail->end != TRAIL_FINISHED)
         return 0;
     uint64_t *window = time_windows_at(&fold->windows, trail->finish_ns);

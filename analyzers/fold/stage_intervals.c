@@ -42,7 +42,7 @@ static struct interval *interval_of(struct stage_intervals *intervals,
 {
     for (size_t i = 0; i < intervals->count; i++) {
         const struct stage_sums *before = intervals->rows[i].before;
-        if (before->plan.path == sums->plan.path && strcmp(before->type, sums->type) == 0)
+        if (before->path == sums->path && strcmp(before->type, sums->type) == 0)
             return &intervals->rows[i];
     }
     struct interval *rows =
@@ -52,8 +52,8 @@ static struct interval *interval_of(struct stage_intervals *intervals,
         return NULL;
     }
     intervals->rows = rows;
-    struct interval row = {stage_sums_new(sums->type, sums->plan.path),
-                           stage_sums_new(sums->type, sums->plan.path)};
+    struct interval row = {stage_sums_new(sums->type, sums->path),
+                           stage_sums_new(sums->type, sums->path)};
     if (!row.before || !row.difference) {
         stage_sums_free(row.before);
         stage_sums_free(row.difference);

@@ -18,10 +18,8 @@ struct stage_sums *stage_sums_new(const char *type, const struct path *path)
         err_no_memory();
         return NULL;
     }
-    if (path) {
-        sums->stage_count = path->stage_count;
-        sweep_plan_init(&sums->plan, path);
-    }
+    sums->path = path;
+    sums->stage_count = path ? path->stage_count : 0;
     histogram_init(&sums->latency);
     sums->type = strdup(type);
     sums->path_name = strdup(path ? path->name : "");
@@ -63,7 +61,8 @@ uint64_t *stage_sums_row(struct stage_sums *sums, size_t bucket)
     return *row;
 }
 
-int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
+int stage_sums_add(struct stage_sums *sums, const struct trail *trail,
+                   const struct sweep_parts *parts)
 {
     uint64_t latency = trail->finish_ns - trail->start_ns;
     uint64_t *row = stage_sums_row(sums, histogram_bucket(latency));
@@ -73,33 +72,24 @@ int stage_sums_add(struct stage_sums *sums, const struct trail *trail)
     sums->failed += trail_passed(trail, POINT_op_failed) || trail_passed(trail, POINT_reply_failed);
     sums->bytes += trail->bytes_in + trail->bytes_out;
 
-    size_t count = sums->stage_count;
-    struct sweep_parts parts;
-    if (!sums->plan.path) {
-        sums->unattributed_ns += latency;
-        row[count] += latency;
-        sums->largest[count]++;
-        return 0;
-    }
-    sweep_trail(&sums->plan, trail, &parts);
-    size_t largest = count;
-    uint64_t most = parts.unattributed;
-    for (uint64_t rest = parts.passed; rest; rest &= rest - 1) {
+    size_t count = sums->stage_count, largest = count;
+    uint64_t most = parts->unattributed;
+    for (uint64_t rest = parts->passed; rest; rest &= rest - 1) {
         int i = __builtin_ctzll(rest);
-        uint64_t on_path = parts.on_path[i];
-        if (on_path || !parts.beside[i])
+        uint64_t on_path = parts->on_path[i];
+        if (on_path || !parts->beside[i])
             histogram_add(&sums->stages[i], on_path);
         row[i] += on_path;
-        sums->beside_ns[i] += parts.beside[i];
+        sums->beside_ns[i] += parts->beside[i];
         if (on_path > most) {
             most = on_path;
             largest = (size_t)i;
         }
     }
-    row[count] += parts.unattributed;
-    sums->unattributed_ns += parts.unattributed;
+    row[count] += parts->unattributed;
+    sums->unattributed_ns += parts->unattributed;
     sums->largest[largest]++;
-    sums->broken += parts.broken != 0;
+    sums->broken += parts->broken != 0;
     return 0;
 }
 
@@ -264,7 +254,7 @@ int stage_sums_fill(const struct stage_sums *sums, struct report *report)
     rc = fill_shape(op, &sums->latency);
     for (size_t i = 0; rc == 0 && i < sums->stage_count; i++) {
         const struct histogram *histogram = &sums->stages[i];
-        const struct path_stage *stage = &sums->plan.path->stages[i];
+        const struct path_stage *stage = &sums->path->stages[i];
         struct report_stage *row;
         if (histogram->count == 0 && sums->beside_ns[i] == 0)
             continue; /* not a stage of this type */

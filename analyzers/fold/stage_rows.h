@@ -16,8 +16,8 @@
  */
 struct stage_sums {
     char *type;
-    char *path_name;        /* "" when no path matched: then there are no stages */
-    struct sweep_plan plan; /* plan.path is NULL when no path matched */
+    char *path_name;         /* "" when no path matched: then there are no stages */
+    const struct path *path; /* weak; NULL when no path matched */
     size_t stage_count;
     struct histogram latency; /* of the op */
     uint64_t unattributed_ns;
@@ -36,8 +36,9 @@ struct stage_sums {
 struct stage_sums *stage_sums_new(const char *type, const struct path *path);
 void stage_sums_free(struct stage_sums *sums);
 
-/* Adds a finished op. */
-int stage_sums_add(struct stage_sums *sums, const struct trail *trail);
+/* Adds a finished op, whose time is divided so. */
+int stage_sums_add(struct stage_sums *sums, const struct trail *trail,
+                   const struct sweep_parts *parts);
 
 /* Forgets everything but type and path. */
 void stage_sums_clear(struct stage_sums *sums);

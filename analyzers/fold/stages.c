@@ -9,37 +9,22 @@
 #include "stage_intervals.h"
 #include "stage_rows.h"
 
-/*
- * Ops by type, and the stages of each. An op's type follows from what it passed; ops of one kind
- * pass the same points over and over, so the answer is remembered by the set of points.
- */
-#define REMEMBERED 256
+/* Ops by type, and the stages of each. */
+
 /* So many types a profile may bring: more are no daemon's. */
 #define MOST_TYPES 256
 
-struct remembered {
-    uint64_t seen[TRAIL_POINT_WORDS];
-    uint64_t start_type;
-    bool bytes_in, bytes_out;
-    struct stage_sums *sums; /* weak; NULL: free */
-};
-
 struct stages_fold {
-    const struct path_set *paths; /* weak */
     size_t count;
     struct stage_sums **sums;          /* owned: one a (path, type), in order of appearance */
     struct stage_intervals *intervals; /* owned; made when first asked for */
-    struct remembered remembered[REMEMBERED];
 };
 
 static int create(const struct fold_options *options, void **state)
 {
-    struct stages_fold *fold = calloc(1, sizeof(*fold));
-    if (!fold)
-        return err_no_memory();
-    fold->paths = options->paths;
-    *state = fold;
-    return 0;
+    (void)options;
+    *state = calloc(1, sizeof(struct stages_fold));
+    return *state ? 0 : err_no_memory();
 }
 
 static void destroy(void *state)
@@ -56,7 +41,7 @@ static struct stage_sums *sums_of(struct stages_fold *fold, const char *type,
                                   const struct path *path)
 {
     for (size_t i = 0; i < fold->count; i++)
-        if (fold->sums[i]->plan.path == path && strcmp(fold->sums[i]->type, type) == 0)
+        if (fold->sums[i]->path == path && strcmp(fold->sums[i]->type, type) == 0)
             return fold->sums[i];
     struct stage_sums **sums = realloc(fold->sums, (fold->count + 1) * sizeof(*sums));
     if (!sums) {
@@ -68,39 +53,12 @@ static struct stage_sums *sums_of(struct stages_fold *fold, const char *type,
     return sums[fold->count] ? sums[fold->count++] : NULL;
 }
 
-static struct stage_sums *find_sums(struct stages_fold *fold, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
-    uint64_t hash = trail->type * 0x9e3779b97f4a7c15ull;
-    for (size_t i = 0; i < TRAIL_POINT_WORDS; i++)
-        hash = (hash ^ trail->seen[i]) * 0x9e3779b97f4a7c15ull;
-    hash ^= (uint64_t)(trail->bytes_in > 0) << 62 | (uint64_t)(trail->bytes_out > 0) << 61;
-    struct remembered *entry = &fold->remembered[hash >> 56];
-    if (entry->sums && entry->start_type == trail->type &&
-        entry->bytes_in == (trail->bytes_in > 0) && entry->bytes_out == (trail->bytes_out > 0) &&
-        memcmp(entry->seen, trail->seen, sizeof(entry->seen)) == 0)
-        return entry->sums;
-
-    struct path_match match;
-    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
-    bool found = path_set_match(fold->paths, &op, &match);
-    struct stage_sums *sums =
-        sums_of(fold, found ? match.type->name : "other", found ? match.path : NULL);
-    if (!sums)
-        return NULL;
-    memcpy(entry->seen, trail->seen, sizeof(entry->seen));
-    entry->start_type = trail->type;
-    entry->bytes_in = trail->bytes_in > 0;
-    entry->bytes_out = trail->bytes_out > 0;
-    entry->sums = sums;
-    return sums;
-}
-
-static int add_trail(void *state, const struct trail *trail)
-{
-    if (trail->end != TRAIL_FINISHED)
+    if (!division)
         return 0;
-    struct stage_sums *sums = find_sums(state, trail);
-    return sums ? stage_sums_add(sums, trail) : -ENOMEM;
+    struct stage_sums *sums = sums_of(state, division->type, division->path);
+    return sums ? stage_sums_add(sums, trail, &division->parts) : -ENOMEM;
 }
 
 /* Whether ops of this row of the kernel's table have finished. */
@@ -166,8 +124,7 @@ static void save(void *state, const struct saved_paths *paths, struct profile_wr
     const struct stages_fold *fold = state;
     for (size_t i = 0; i < fold->count; i++)
         if (fold->sums[i]->latency.count > 0)
-            stage_sums_save(fold->sums[i], saved_path_number(paths, fold->sums[i]->plan.path),
-                            writer);
+            stage_sums_save(fold->sums[i], saved_path_number(paths, fold->sums[i]->path), writer);
 }
 
 static int load(void *state, const struct saved_paths *paths, struct profile_reader *reader)

@@ -6,7 +6,6 @@
 #include "coarse.h"
 #include "err.h"
 #include "fold.h"
-#include "sweep.h"
 #include "time_windows_saved.h"
 
 /*
@@ -55,8 +54,6 @@ struct process {
 };
 
 struct stalls_fold {
-    const struct path_set *paths; /* weak */
-    struct sweep_plan plan;       /* of the path that was looked at last */
     size_t count;
     struct process *processes[MAX_PROCESSES]; /* owned */
     struct process *last;                     /* weak: the one that was asked for last, or NULL */
@@ -70,12 +67,9 @@ struct clip {
 
 static int create(const struct fold_options *options, void **state)
 {
-    struct stalls_fold *fold = calloc(1, sizeof(*fold));
-    if (!fold)
-        return err_no_memory();
-    fold->paths = options->paths;
-    *state = fold;
-    return 0;
+    (void)options;
+    *state = calloc(1, sizeof(struct stalls_fold));
+    return *state ? 0 : err_no_memory();
 }
 
 static void destroy(void *state)
@@ -149,23 +143,9 @@ static void add_span(void *context, int stage, uint64_t begin_ns, uint64_t end_n
         add_stage(clip->process, clip->path, stage, end - begin);
 }
 
-/* Where the op was in the gap. */
-static void divide(struct stalls_fold *fold, struct process *process, const struct trail *trail,
-                   const struct gap *gap)
-{
-    struct path_match match;
-    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
-    if (!path_set_match(fold->paths, &op, &match))
-        return;
-    if (fold->plan.path != match.path)
-        sweep_plan_init(&fold->plan, match.path);
-    struct clip clip = {process, match.path, gap->begin_ns, gap->end_ns};
-    sweep_spans(&fold->plan, trail, add_span, &clip);
-}
-
 /* The op was open in the gaps between its start and its end. */
-static void was_open(struct stalls_fold *fold, struct process *process, const struct trail *trail,
-                     uint64_t end_ns)
+static void was_open(struct process *process, const struct trail *trail,
+                     const struct op_division *division, uint64_t end_ns)
 {
     for (size_t i = 0; i < process->gap_count && trail->start_ns < process->last_gap_end_ns; i++) {
         struct gap *gap = &process->gaps[i];
@@ -175,8 +155,10 @@ static void was_open(struct stalls_fold *fold, struct process *process, const st
         if (since < gap->since_ns)
             gap->since_ns = since;
         gap->open++;
-        if (trail->end == TRAIL_FINISHED)
-            divide(fold, process, trail, gap);
+        if (!division || !division->plan)
+            continue;
+        struct clip clip = {process, division->path, gap->begin_ns, gap->end_ns};
+        sweep_spans(division->plan, trail, add_span, &clip);
     }
 }
 
@@ -222,9 +204,9 @@ static void split_gaps(struct process *process, uint64_t answer_ns)
     }
 }
 
-static void count_open(struct stalls_fold *fold, struct process *process, const struct trail *trail)
+static void count_open(struct process *process, const struct trail *trail)
 {
-    was_open(fold, process, trail, UINT64_MAX);
+    was_open(process, trail, NULL, UINT64_MAX);
     if (trail->end != TRAIL_OPEN)
         return;
     process->open_at_end++;
@@ -232,8 +214,8 @@ static void count_open(struct stalls_fold *fold, struct process *process, const 
         process->open_since_ns = trail->start_ns;
 }
 
-static void count_answer(struct stalls_fold *fold, struct process *process,
-                         const struct trail *trail)
+static void count_answer(struct process *process, const struct trail *trail,
+                         const struct op_division *division)
 {
     uint64_t last = process->last_answer_ns, answer = trail->finish_ns;
     if (process->count++ == 0)
@@ -243,14 +225,14 @@ static void count_answer(struct stalls_fold *fold, struct process *process,
         add_gap(process, last, answer);
     else if (answer < last)
         split_gaps(process, answer);
-    was_open(fold, process, trail, answer);
+    was_open(process, trail, division, answer);
     if (answer > last)
         process->last_answer_ns = answer;
     if (answer > process->last_event_ns)
         process->last_event_ns = answer;
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct process *process;
     int result = find_process(state, trail->pid, &process);
@@ -259,9 +241,9 @@ static int add_trail(void *state, const struct trail *trail)
     if (trail->start_ns < process->first_ns)
         process->first_ns = trail->start_ns;
     if (trail->end == TRAIL_OPEN || trail->end == TRAIL_TIMEOUT)
-        count_open(state, process, trail);
-    else if (trail->end == TRAIL_FINISHED)
-        count_answer(state, process, trail);
+        count_open(process, trail);
+    else if (division)
+        count_answer(process, trail, division);
     return 0;
 }
 

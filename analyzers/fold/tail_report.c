@@ -233,7 +233,7 @@ int tail_report(const struct tail_sums *sums, uint32_t type, const struct tail_v
     uint32_t from = sums->count < FEWEST_OPS ? COARSE_BUCKETS : slow_from(sums);
     if (from == COARSE_BUCKETS)
         return 0;
-    int result = report_add_tail(report, sums->type.name, &tail);
+    int result = report_add_tail(report, sums->type, &tail);
     if (result < 0)
         return result;
     tail->ops = sums->count;

@@ -6,7 +6,7 @@
 
 #include "err.h"
 
-struct tail_sums *tail_sums_new(const struct op_type *type)
+struct tail_sums *tail_sums_new(const char *type, const struct path *path)
 {
     struct tail_sums *sums = calloc(1, sizeof(*sums));
     if (!sums || time_windows_init(&sums->windows, TAIL_WINDOWS, COARSE_BUCKETS) < 0) {
@@ -14,11 +14,9 @@ struct tail_sums *tail_sums_new(const struct op_type *type)
         free(sums);
         return NULL;
     }
-    sums->type = *type;
-    if (type->path) {
-        sums->stage_count = type->path->stage_count;
-        sweep_plan_init(&sums->plan, type->path);
-    }
+    sums->type = type;
+    sums->path = path;
+    sums->stage_count = path ? path->stage_count : 0;
     return sums;
 }
 
@@ -41,24 +39,19 @@ static uint64_t *stages_of(struct tail_sums *sums, uint32_t bucket)
     return sums->stages[bucket];
 }
 
-int tail_sums_add(struct tail_sums *sums, const struct trail *trail)
+int tail_sums_add(struct tail_sums *sums, const struct trail *trail,
+                  const struct sweep_parts *parts)
 {
     uint64_t latency = trail->finish_ns - trail->start_ns;
     uint32_t bucket = coarse_bucket(latency);
     uint64_t *stages = stages_of(sums, bucket);
     if (!stages)
         return -ENOMEM;
-    if (sums->stage_count > 0) {
-        struct sweep_parts parts;
-        sweep_trail(&sums->plan, trail, &parts);
-        for (uint64_t rest = parts.passed; rest; rest &= rest - 1) {
-            int i = __builtin_ctzll(rest);
-            stages[i] += parts.on_path[i];
-        }
-        stages[sums->stage_count] += parts.unattributed;
-    } else {
-        stages[0] += latency;
+    for (uint64_t rest = parts->passed; rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        stages[i] += parts->on_path[i];
     }
+    stages[sums->stage_count] += parts->unattributed;
     sums->count++;
     sums->sum_ns += latency;
     sums->buckets[bucket]++;
@@ -68,7 +61,7 @@ int tail_sums_add(struct tail_sums *sums, const struct trail *trail)
 
 const char *tail_sums_stage(const struct tail_sums *sums, size_t i)
 {
-    return i < sums->stage_count ? sums->type.path->stages[i].name : "unattributed";
+    return i < sums->stage_count ? sums->path->stages[i].name : "unattributed";
 }
 
 uint64_t tail_sums_count(const struct tail_sums *sums, uint32_t begin, uint32_t end)

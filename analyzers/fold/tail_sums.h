@@ -3,17 +3,16 @@
 #define OPTRAIL_TAIL_SUMS_H
 
 #include "coarse.h"
-#include "op_types.h"
-#include "sweep.h"
+#include "op_division.h"
 #include "time_windows_saved.h"
 
 /* What the tail fold sums up of the ops of one type: all integers, so they add up. */
 #define TAIL_WINDOWS 128
 
 struct tail_sums {
-    struct op_type type;
-    struct sweep_plan plan; /* unused without a path */
-    size_t stage_count;     /* of the path; 0 without one */
+    const char *type;        /* weak: the path's name for it, or "other" */
+    const struct path *path; /* weak; NULL: none */
+    size_t stage_count;      /* of the path; 0 without one */
     uint64_t count, sum_ns;
     uint64_t buckets[COARSE_BUCKETS]; /* ops */
     uint64_t *stages[COARSE_BUCKETS]; /* owned: stage_count + 1 sums (the last: unattributed), or
@@ -22,11 +21,12 @@ struct tail_sums {
 };
 
 /* Owned by the caller; NULL with the message: no memory. */
-struct tail_sums *tail_sums_new(const struct op_type *type);
+struct tail_sums *tail_sums_new(const char *type, const struct path *path);
 void tail_sums_free(struct tail_sums *sums); /* NULL is fine */
 
-/* Adds a finished op. */
-int tail_sums_add(struct tail_sums *sums, const struct trail *trail);
+/* Adds a finished op, whose time is divided so. */
+int tail_sums_add(struct tail_sums *sums, const struct trail *trail,
+                  const struct sweep_parts *parts);
 
 /* Puts the sums into a profile, behind the type's name; and adds them. */
 void tail_sums_save(const struct tail_sums *sums, struct profile_writer *writer);

@@ -16,20 +16,21 @@
 
 /* Threads of one op that are looked at. */
 #define MAX_THREADS 16
+/* Ops of further types are not looked at. */
+#define MAX_TYPES 32
 
 struct tails_fold {
-    struct op_types *types;
     struct op_arguments *arguments;
     struct tail_values *values;
-    struct tail_sums *sums[OP_TYPES]; /* by type; NULL: not seen yet */
+    uint32_t type_count;
+    struct tail_sums *sums[MAX_TYPES]; /* owned: one a type, in order of appearance */
 };
 
 static void destroy(void *state)
 {
     struct tails_fold *fold = state;
-    for (size_t i = 0; i < OP_TYPES; i++)
+    for (uint32_t i = 0; i < fold->type_count; i++)
         tail_sums_free(fold->sums[i]);
-    op_types_free(fold->types);
     op_arguments_free(fold->arguments);
     tail_values_free(fold->values);
     free(fold);
@@ -40,10 +41,9 @@ static int create(const struct fold_options *options, void **state)
     struct tails_fold *fold = calloc(1, sizeof(*fold));
     if (!fold)
         return err_no_memory();
-    fold->types = op_types_new(options->paths);
     fold->arguments = op_arguments_new(options->trails);
     fold->values = tail_values_new();
-    if (!fold->types || !fold->arguments || !fold->values) {
+    if (!fold->arguments || !fold->values) {
         destroy(fold);
         return -ENOMEM;
     }
@@ -79,13 +79,28 @@ static int add_threads(struct tails_fold *fold, uint32_t type, const struct trai
     return 0;
 }
 
+/* The number of the type, which is made if it is new: MAX_TYPES when there are too many. Negative
+ * errno with the message: no memory. */
+static int number_of(struct tails_fold *fold, const char *type, const struct path *path)
+{
+    uint32_t i = 0;
+    while (i < fold->type_count &&
+           (fold->sums[i]->path != path || strcmp(fold->sums[i]->type, type) != 0))
+        i++;
+    if (i < fold->type_count || i == MAX_TYPES)
+        return (int)i;
+    if (!(fold->sums[i] = tail_sums_new(type, path)))
+        return -ENOMEM;
+    fold->type_count++;
+    return (int)i;
+}
+
 /* The peer whose answer came last, where several were asked. */
 static int add_peer(struct tails_fold *fold, uint32_t type, const struct trail *trail,
-                    uint64_t latency_ns)
+                    const struct sweep_plan *plan, uint64_t latency_ns)
 {
-    const struct sweep_plan *plan = &fold->sums[type]->plan;
     uint16_t last = 0, joins = 0;
-    if (fold->sums[type]->stage_count == 0 || !plan->counting)
+    if (!plan || !plan->counting)
         return 0;
     for (size_t i = 0; i < trail->mark_count; i++) {
         const struct trail_mark *mark = &trail->marks[i];
@@ -99,7 +114,8 @@ static int add_peer(struct tails_fold *fold, uint32_t type, const struct trail *
                : 0;
 }
 
-static int add_values(struct tails_fold *fold, uint32_t type, const struct trail *trail)
+static int add_values(struct tails_fold *fold, uint32_t type, const struct trail *trail,
+                      const struct sweep_plan *plan)
 {
     uint64_t latency = trail->finish_ns - trail->start_ns, value;
     uint64_t bytes = trail->bytes_in + trail->bytes_out;
@@ -115,21 +131,19 @@ static int add_values(struct tails_fold *fold, uint32_t type, const struct trail
                                  latency);
     if (result == 0)
         result = add_threads(fold, type, trail, latency);
-    return result == 0 ? add_peer(fold, type, trail, latency) : result;
+    return result == 0 ? add_peer(fold, type, trail, plan, latency) : result;
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct tails_fold *fold = state;
-    if (trail->end != TRAIL_FINISHED)
+    if (!division)
         return 0;
-    int type = op_types_find(fold->types, trail);
-    if (type < 0)
-        return 0;
-    if (!fold->sums[type] && !(fold->sums[type] = tail_sums_new(op_types_get(fold->types, type))))
-        return -ENOMEM;
-    int result = tail_sums_add(fold->sums[type], trail);
-    return result == 0 ? add_values(fold, (uint32_t)type, trail) : result;
+    int type = number_of(fold, division->type, division->path);
+    if (type < 0 || type == MAX_TYPES)
+        return type < 0 ? type : 0;
+    int result = tail_sums_add(fold->sums[type], trail, &division->parts);
+    return result == 0 ? add_values(fold, (uint32_t)type, trail, division->plan) : result;
 }
 
 static int by_time(const void *a, const void *b)
@@ -149,7 +163,7 @@ static int fill(void *state, struct report *report)
 {
     struct tails_fold *fold = state;
     int result = 0;
-    for (uint32_t i = 0; result == 0 && i < OP_TYPES && fold->sums[i]; i++) {
+    for (uint32_t i = 0; result == 0 && i < fold->type_count; i++) {
         result = tail_report(fold->sums[i], i, fold->values, report);
         if (result == 0)
             result = population_report(fold->sums[i], report);
@@ -189,10 +203,10 @@ static void save(void *state, const struct saved_paths *paths, struct profile_wr
     size_t count;
     uint64_t not_kept;
     struct tail_row *const *rows = tail_values_rows(fold->values, &count, &not_kept);
-    for (uint32_t type = 0; type < OP_TYPES && fold->sums[type]; type++) {
+    for (uint32_t type = 0; type < fold->type_count; type++) {
         profile_put_row(writer, "type");
-        profile_put_word(writer, fold->sums[type]->type.name);
-        profile_put_number(writer, saved_path_number(paths, fold->sums[type]->type.path));
+        profile_put_word(writer, fold->sums[type]->type);
+        profile_put_number(writer, saved_path_number(paths, fold->sums[type]->path));
         tail_sums_save(fold->sums[type], writer);
         for (size_t i = 0; i < count; i++)
             if (rows[i]->type == type)
@@ -237,16 +251,16 @@ static int load(void *state, const struct saved_paths *paths, struct profile_rea
     struct tails_fold *fold = state;
     int result = 0;
     while (result == 0 && profile_take_row(reader, "type")) {
-        const char *name = profile_word(reader);
+        const char *word = profile_word(reader);
         const struct path *path = saved_path_load(paths, reader);
         if (profile_reader_result(reader) < 0)
             break;
-        int type = op_types_named(fold->types, name, path);
-        if (type < 0)
+        const char *name = op_type_named(path, word);
+        int type = name ? number_of(fold, name, path) : MAX_TYPES;
+        if (type == MAX_TYPES)
             return profile_wrong(reader, "a type of ops that its path does not have");
-        if (!fold->sums[type] &&
-            !(fold->sums[type] = tail_sums_new(op_types_get(fold->types, type))))
-            return -ENOMEM;
+        if (type < 0)
+            return type;
         result = tail_sums_load(fold->sums[type], reader);
         while (result == 0 && profile_take_row(reader, "value"))
             result = load_row(fold, (uint32_t)type, reader);

@@ -8,7 +8,6 @@
 #include "err.h"
 #include "histogram.h"
 #include "profile_rows.h"
-#include "sweep.h"
 
 #define FIRST_SHIFT 20 /* 1 ms */
 #define MOST        PROFILE_MAX_NUMBER
@@ -56,16 +55,9 @@ size_t windows_count(const struct windows *windows)
 
 static int create(const struct fold_options *options, void **state)
 {
-    struct windows *windows = NULL;
-    if (options->windows) {
-        windows = calloc(1, sizeof(*windows));
-        if (!windows || !(windows->plan = calloc(1, sizeof(*windows->plan)))) {
-            free(windows);
-            return err_no_memory();
-        }
-        windows->paths = options->paths;
-    }
-    *state = windows;
+    *state = NULL;
+    if (options->windows && !(*state = calloc(1, sizeof(struct windows))))
+        return err_no_memory();
     return 0;
 }
 
@@ -79,7 +71,6 @@ static void clear(struct windows *windows)
         free(row->type);
     }
     free(windows->rows);
-    free(windows->plan);
 }
 
 static void destroy(void *state)
@@ -195,37 +186,26 @@ static int add_value(struct window_cell *cell, uint64_t ns)
     return 0;
 }
 
-static int add_trail(void *state, const struct trail *trail)
+static int add_trail(void *state, const struct trail *trail, const struct op_division *division)
 {
     struct windows *windows = state;
-    struct sweep_parts parts;
-    struct path_match match = {0};
-    if (!windows || trail->end != TRAIL_FINISHED)
+    if (!windows || !division)
         return 0;
-    struct path_op op = {trail->seen, trail->type, trail->bytes_in, trail->bytes_out};
-    bool found = path_set_match(windows->paths, &op, &match);
-    struct window_row *row =
-        row_of(windows, found ? match.type->name : "other", found ? match.path : NULL);
+    const struct sweep_parts *parts = &division->parts;
+    struct window_row *row = row_of(windows, division->type, division->path);
     if (!row)
         return -ENOMEM;
     cover(windows, trail->finish_ns, trail->finish_ns, 0);
     size_t window = (size_t)((trail->finish_ns >> windows->shift) - windows->base);
-    uint64_t latency = trail->finish_ns - trail->start_ns;
-    int rc = add_value(cell_of(row, window, row->stage_count + 1), latency);
+    int rc =
+        add_value(cell_of(row, window, row->stage_count + 1), trail->finish_ns - trail->start_ns);
     struct window_cell *unattributed = cell_of(row, window, row->stage_count);
     unattributed->count++;
-    if (!found) {
-        unattributed->sum += latency;
-        return rc;
-    }
-    if (windows->plan->path != match.path)
-        sweep_plan_init(windows->plan, match.path);
-    sweep_trail(windows->plan, trail, &parts);
-    unattributed->sum += parts.unattributed;
-    for (uint64_t rest = parts.passed; rc == 0 && rest; rest &= rest - 1) {
+    unattributed->sum += parts->unattributed;
+    for (uint64_t rest = parts->passed; rc == 0 && rest; rest &= rest - 1) {
         int i = __builtin_ctzll(rest);
-        if (parts.on_path[i] || !parts.beside[i])
-            rc = add_value(cell_of(row, window, (size_t)i), parts.on_path[i]);
+        if (parts->on_path[i] || !parts->beside[i])
+            rc = add_value(cell_of(row, window, (size_t)i), parts->on_path[i]);
     }
     return rc;
 }

@@ -38,9 +38,7 @@ struct windows {
     uint64_t first_ns, last_ns; /* the first op's end and the last one's */
     uint64_t base;              /* the number of the first window, from time 0 on */
     size_t row_count;
-    struct window_row *rows;      /* owned */
-    const struct path_set *paths; /* weak */
-    struct sweep_plan *plan;      /* owned: of the path that was looked at last */
+    struct window_row *rows; /* owned */
 };
 
 /* Least value of a bucket, ns. */

@@ -51,6 +51,7 @@ static const char path_text[] =
 struct both {
     struct path_set paths;
     struct fold_table_set *set;
+    struct op_divider *divider;
     struct trail_builder *builder;
     void *user[16], *kernel[16]; /* states of fold_classes */
     uint64_t events, last_ns;
@@ -75,9 +76,14 @@ static void read_path(struct path_set *set)
 static int take_trail(void *context, const struct trail *trail)
 {
     (void)context;
+    const struct op_division *division = NULL;
+    if (trail->end == TRAIL_FINISHED) {
+        division = op_divider_divide(both.divider, trail);
+        assert_non_null(division);
+    }
     for (int i = 0; fold_classes[i]; i++)
         if (fold_classes[i]->trail)
-            assert_int_equal(fold_classes[i]->trail(both.user[i], trail), 0);
+            assert_int_equal(fold_classes[i]->trail(both.user[i], trail, division), 0);
     return 0;
 }
 
@@ -86,9 +92,11 @@ static void take_exemplar(const struct fold_op *op)
     struct trail trail;
     struct trail_mark marks[FOLD_MARKS];
     fold_exemplar_trail(op, &trail, marks);
+    const struct op_division *division = op_divider_divide(both.divider, &trail);
+    assert_non_null(division);
     for (int i = 0; fold_classes[i]; i++)
         if (fold_classes[i]->exemplar)
-            assert_int_equal(fold_classes[i]->exemplar(both.kernel[i], &trail), 0);
+            assert_int_equal(fold_classes[i]->exemplar(both.kernel[i], &trail, division), 0);
 }
 
 static void begin(uint32_t slots, uint64_t timeout_ns)
@@ -103,6 +111,8 @@ static void begin(uint32_t slots, uint64_t timeout_ns)
     outside_open(&both.set->tables, slots);
     outside.exemplar = take_exemplar;
     both.events = both.last_ns = 0;
+    both.divider = op_divider_new(&both.paths);
+    assert_non_null(both.divider);
     assert_int_equal(trail_builder_new(&limits, take_trail, NULL, &both.builder), 0);
     for (int i = 0; fold_classes[i]; i++) {
         assert_int_equal(fold_classes[i]->create(&options, &both.user[i]), 0);
@@ -207,6 +217,7 @@ static uint64_t compare(void)
 static void end(void)
 {
     trail_builder_free(both.builder);
+    op_divider_free(both.divider);
     for (int i = 0; fold_classes[i]; i++) {
         if (!fold_classes[i]->free)
             continue;

@@ -282,6 +282,8 @@ static void shares_and_tails(void **state)
     assert_int_equal(fold_stages.create(&options, &fold), 0);
     /* 990 writes of 1,000 ns, of which 600 in the queue; 10 of 11,000 ns, of which 10,000 in the
      * lock; a read, a trail that did not finish, and one that no type matches */
+    struct op_divider *divider = op_divider_new(&set);
+    assert_non_null(divider);
     struct trail trail;
     struct trail_mark out[16];
     for (int i = 0; i < 1000; i++) {
@@ -292,14 +294,16 @@ static void shares_and_tails(void **state)
                          {700 + lock, POINT_pg_lock_acquired}, {1000 + lock, POINT_osd_prepared},
                          {1000 + lock, POINT_journal_submit}, {1000 + lock, POINT_op_finish}));
         trail.bytes_in = 4096;
-        assert_int_equal(fold_stages.trail(fold, &trail), 0);
+        assert_int_equal(fold_stages.trail(fold, &trail, op_divider_divide(divider, &trail)), 0);
     }
     make_trail(&trail, out, 1, MARKS({0, POINT_op_start}, {500, POINT_op_finish}));
-    assert_int_equal(fold_stages.trail(fold, &trail), 0);
+    assert_int_equal(fold_stages.trail(fold, &trail, op_divider_divide(divider, &trail)), 0);
     trail.end = TRAIL_TIMEOUT;
-    assert_int_equal(fold_stages.trail(fold, &trail), 0);
+    assert_int_equal(fold_stages.trail(fold, &trail, NULL), 0);
     make_trail(&trail, out, 9, MARKS({0, POINT_op_start}, {300, POINT_op_finish}));
-    assert_int_equal(fold_stages.trail(fold, &trail), 0);
+    assert_int_equal(fold_stages.trail(fold, &trail, op_divider_divide(divider, &trail)), 0);
+
+    op_divider_free(divider);
 
     struct report *report;
     assert_int_equal(report_new(&report), 0);
@@ -361,7 +365,7 @@ static void clients_by_ops(void **state)
     for (uint64_t client = 0; client < 10000; client++) {
         struct trail trail = {.client = client, .bytes_in = 10};
         for (uint64_t i = 0; i < (client == 7 ? 5 : 1); i++)
-            assert_int_equal(fold_clients.trail(fold, &trail), 0);
+            assert_int_equal(fold_clients.trail(fold, &trail, NULL), 0);
     }
     struct report *report;
     assert_int_equal(report_new(&report), 0);

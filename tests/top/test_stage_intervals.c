@@ -32,6 +32,28 @@ static struct trail trail_of(uint64_t latency)
                           .marks = marks};
 }
 
+static struct op_divider *divider;
+
+static int setup(void **state)
+{
+    static const struct path_set none;
+    (void)state;
+    divider = op_divider_new(&none);
+    return divider ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    op_divider_free(divider);
+    return 0;
+}
+
+static void add(struct stage_sums *sums, const struct trail *trail)
+{
+    assert_int_equal(stage_sums_add(sums, trail, &op_divider_divide(divider, trail)->parts), 0);
+}
+
 static void assert_rows_equal(const struct report_op *one, const struct report_op *other)
 {
     assert_int_equal(one->count, other->count);
@@ -56,8 +78,8 @@ static void each_interval_is_what_came_in_it(void **state)
         uint64_t ops = 200 + next() % 5000; /* fewer: p99 is the largest */
         for (uint64_t i = 0; i < ops; i++) {
             struct trail trail = trail_of(next() >> (30 + next() % 30));
-            assert_int_equal(stage_sums_add(sums, &trail), 0);
-            assert_int_equal(stage_sums_add(alone, &trail), 0);
+            add(sums, &trail);
+            add(alone, &trail);
         }
         struct report *got, *expected;
         assert_int_equal(report_new(&got), 0);
@@ -81,7 +103,7 @@ static void an_interval_without_ops_has_no_rows(void **state)
     struct stage_sums *sums = stage_sums_new("write", NULL);
     struct stage_intervals *intervals = stage_intervals_new();
     struct trail trail = trail_of(5);
-    assert_int_equal(stage_sums_add(sums, &trail), 0);
+    add(sums, &trail);
     for (size_t rows = 1; rows <= 1; rows--) {
         struct report *report;
         assert_int_equal(report_new(&report), 0);
@@ -105,7 +127,8 @@ static void intervals_add_up_to_the_whole(void **state)
     for (int interval = 0; interval < 5; interval++) {
         for (int i = 0; i < 100; i++) {
             struct trail trail = trail_of(next() % 1000000);
-            assert_int_equal(fold_stages.trail(fold, &trail), 0);
+            assert_int_equal(fold_stages.trail(fold, &trail, op_divider_divide(divider, &trail)),
+                             0);
         }
         struct report *report;
         assert_int_equal(report_new(&report), 0);
@@ -135,7 +158,8 @@ static void the_slowest_of_the_interval_and_of_all(void **state)
         for (uint64_t i = 1; i <= 100; i++) {
             struct trail trail = trail_of(interval * 1000 + (i * 37) % 101);
             trail.client = i;
-            assert_int_equal(fold_exemplars.trail(fold, &trail), 0);
+            assert_int_equal(fold_exemplars.trail(fold, &trail, op_divider_divide(divider, &trail)),
+                             0);
         }
         struct report *report;
         assert_int_equal(report_new(&report), 0);
@@ -164,5 +188,5 @@ int main(void)
         cmocka_unit_test(intervals_add_up_to_the_whole),
         cmocka_unit_test(the_slowest_of_the_interval_and_of_all),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }
