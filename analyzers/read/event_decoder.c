@@ -114,7 +114,7 @@ static bool find_member(const bt_field_class *structure, const char *name, bt_fi
 
 static void learn_cpu(struct event_kind *kind, const bt_stream_class *stream_class)
 {
-    uint64_t index;
+    uint64_t index = 0; /* of no use without a source */
 
     if (bt_stream_class_supports_packets(stream_class) &&
         find_member(bt_stream_class_borrow_packet_context_field_class_const(stream_class), "cpu_id",
