@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "err.h"
@@ -15,7 +16,8 @@ static const struct option_row options[] = {
      .type = OPTION_STRING,
      .argument = "FILE",
      .value = &rules_file,
-     .text = "the rules (docs/weave.md)"},
+     .text = "the rules: a file, a directory of files, or a daemon that rules are shipped for; "
+             "left out: ceph (docs/weave.md)"},
     {.name = "undo",
      .type = OPTION_FLAG,
      .value = &undo,
@@ -66,16 +68,22 @@ static int carry_out(const struct weave_rules *rules, const struct weaving *weav
     return result;
 }
 
+/* The name of a daemon stands for the rules that are shipped for it. */
+static const char *rules_name(void)
+{
+    const char *name = rules_file ? rules_file : "ceph";
+    const char *shipped = strchr(name, '/') || strchr(name, '.') ? NULL : weave_rules_shipped(name);
+    return shipped ? shipped : name;
+}
+
 static int run(int argc, char **argv)
 {
     struct weave_rules rules;
     struct weaving weaving;
     (void)argc;
-    if (!rules_file)
-        return err_set(EINVAL, "--rules FILE is wanted: it says what goes where");
     if (undo + check + print > 1)
         return err_set(EINVAL, "only one of --undo, --check and --print at a time");
-    int result = weave_rules_read(rules_file, &rules);
+    int result = weave_rules_read(rules_name(), &rules);
     if (result == 0) {
         result = weave_prepare(argv[0], &rules, &weaving);
         if (result == 0) {

@@ -142,24 +142,20 @@ static int take_include(const struct yaml_file *file, const yaml_node_t *node, v
     return result;
 }
 
-int weave_rules_read(const char *name, struct weave_rules *rules)
+int weave_rules_read_file(const char *name, struct weave_rules *rules)
 {
     static const struct yaml_key keys[] = {{"include", take_include}, {"rules", take_rules}, {0}};
     struct yaml_file file;
     const yaml_node_t *root;
-    *rules = (struct weave_rules){0};
+    size_t before = rules->count;
     int result = yaml_file_load(&file, name, "docs/weave.md", &root);
     if (result)
         return result;
     if (root)
         result = yaml_each_key(&file, root, keys, rules);
-    if (result == 0 && rules->count == 0)
+    if (result == 0 && rules->count == before)
         result = err_set(EINVAL, "%s: no rules are in it", name);
-    if (result == 0 && !rules->include && !(rules->include = strdup("<optrail/probe.h>")))
-        result = err_no_memory();
     yaml_file_close(&file);
-    if (result)
-        weave_rules_free(rules);
     return result;
 }
 

@@ -29,9 +29,17 @@ struct weave_rules {
     char *include; /* what the files need: "<optrail/probe.h>"; owned */
 };
 
-/* Reads a YAML file of rules. 0, or a negative errno with err_set that names file and line; `rules`
- * is then empty. */
-int weave_rules_read(const char *file, struct weave_rules *rules);
+/* Adds the rules of a YAML file. 0, or a negative errno with err_set that names file and line. */
+int weave_rules_read_file(const char *name, struct weave_rules *rules);
+
+/* Reads a YAML file of rules, or those of a directory (*.yaml, in the order of their names) as one.
+ * 0, or a negative errno with err_set that names file and line; `rules` is then empty. */
+int weave_rules_read(const char *name, struct weave_rules *rules);
+
+/* The directory of the shipped rules for the daemon `name` ("ceph"): below $OPTRAIL_RULES, beside
+ * an installation that was moved, where it was installed, or in the source tree. NULL: there are
+ * none. Weak, and good until the next call; not thread-safe. */
+const char *weave_rules_shipped(const char *name);
 void weave_rules_free(struct weave_rules *rules);
 
 #endif

@@ -9,10 +9,6 @@
 #include "daemon_log.h"
 #include "inject.h"
 
-/* The number of the key kind "journal sequence" in a trace (enum key_kind of the catalogue's
- * event.h, which daemons do not include): filestore.sequence tells it. */
-#define KEY_KIND_SEQUENCE 2
-
 /* A batch ends before it is larger than this, unless its first entry is. */
 #define BATCH_BYTES (4ull << 20)
 
@@ -20,7 +16,7 @@ void journal_submit(struct journal *journal, struct request *request)
 {
     lock_take(&journal->lock);
     request->sequence = ++journal->sequence;
-    OPTRAIL(filestore_sequence, request, request->sequence, KEY_KIND_SEQUENCE);
+    OPTRAIL(filestore_sequence, request, request->sequence, OPTRAIL_KEY_sequence);
     OPTRAIL(journal_submit, request->sequence, request->frame.length, 0);
     request->older = journal->newest;
     request->newer = NULL;

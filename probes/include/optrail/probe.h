@@ -41,6 +41,23 @@ enum optrail_wait_kind {
     OPTRAIL_WAIT_KINDS /* how many there are; C++98 allows no comma before the brace */
 };
 
+/* The kinds of keys, for the second argument of points that link one key to another: a link's or
+ * move's `kind2` (event.h tells what each kind is). */
+enum optrail_key_kind {
+    OPTRAIL_KEY_current,
+    OPTRAIL_KEY_op,
+    OPTRAIL_KEY_sequence,
+    OPTRAIL_KEY_client_op,
+    OPTRAIL_KEY_object,
+    OPTRAIL_KEY_context,
+    OPTRAIL_KEY_store_op,
+    OPTRAIL_KEY_message,
+    OPTRAIL_KEY_subop,
+    OPTRAIL_KEY_lock,
+    OPTRAIL_KEY_stack,
+    OPTRAIL_KEY_KINDS /* how many there are */
+};
+
 /* The longest text of an event, in bytes without the NUL. */
 #define OPTRAIL_TEXT_MAX 4095
 
@@ -102,6 +119,24 @@ static inline uint64_t optrail_text_address(const char *text)
  * fails, never prints. */
 int optrail_probes_start(void) __attribute__((visibility("hidden")));
 
+/* For points of the role STAMP, whose stamp_ns is of the clock of the events: a time of the wall
+ * clock, in ns since 1970, on that clock. 0 for 0 and for what was before the machine started: such
+ * a stamp is refused and counted. A time to come is now. Reads two clocks: call it only in a
+ * probe's arguments. */
+uint64_t optrail_stamp(uint64_t wall_ns) __attribute__((visibility("hidden")));
+
+/* For what is told only later, because the op is not known yet where it happens: remembers the time
+ * for this thread, of the clock of the events; and that time, or 0 when there is none.
+ *
+ *     if (OPTRAIL_ENABLED(pg_lock_asked))
+ *         optrail_remember();
+ *     lock();
+ *     ...
+ *     OPTRAIL(pg_lock_asked, op, optrail_remembered(), 0);
+ */
+void optrail_remember(void) __attribute__((visibility("hidden")));
+uint64_t optrail_remembered(void) __attribute__((visibility("hidden")));
+
 #else
 
 #define OPTRAIL_ENABLED(point) 0
@@ -116,6 +151,18 @@ int optrail_probes_start(void) __attribute__((visibility("hidden")));
     } while (0)
 #define OPTRAIL_TEXT(point, key, text, number) OPTRAIL(point, key, text, number)
 static inline int optrail_probes_start(void)
+{
+    return 0;
+}
+static inline uint64_t optrail_stamp(uint64_t wall_ns)
+{
+    (void)wall_ns;
+    return 0;
+}
+static inline void optrail_remember(void)
+{
+}
+static inline uint64_t optrail_remembered(void)
 {
     return 0;
 }
