@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "plural.h"
 #include "interrupt.h"
 
 int flame_inputs_are_files(const struct flame_request *request)
@@ -75,11 +76,12 @@ static int tell(struct flame_tree *tree, const char *file, const struct flame_re
                                  " of other events are left out (--event chooses)",
                                  file, counts->event, counts->other_events);
     if (result == 0 && counts->no_stack > 0)
-        result =
-            flame_tree_note(tree, "%s: %" PRIu64 " samples have no stack", file, counts->no_stack);
+        result = flame_tree_note(tree, "%s: %" PRIu64 " sample%s no stack", file, counts->no_stack,
+                                 counts->no_stack == 1 ? " has" : "s have");
     if (result == 0 && counts->rounded > 0)
-        result = flame_tree_note(tree, "%s: %" PRIu64 " numbers with a fraction were rounded", file,
-                                 counts->rounded);
+        result = flame_tree_note(tree, "%s: %" PRIu64 " number%s rounded", file, counts->rounded,
+                                 counts->rounded == 1 ? " with a fraction was"
+                                                      : "s with a fraction were");
     if (result == 0 && (counts->damage.count > 0 || counts->damage.cut)) {
         flame_damage_text(&counts->damage, file, damage, size);
         result = flame_tree_note(tree, "%s", damage);
@@ -153,8 +155,8 @@ static int nothing_there(const struct files *files)
     if (*files->damage)
         return err_set(ENODATA, "%s", files->damage);
     if (counts.filtered > 0)
-        return err_set(ENODATA, "none of the %" PRIu64 " samples is of what was asked for",
-                       counts.filtered);
+        return err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
+                       counts.filtered, plural(counts.filtered));
     return err_set(ENODATA, "%s: holds no samples%s", files->request->inputs[0],
                    files->request->event ? " of this event" : "");
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "err.h"
+#include "plural.h"
 #include "flame_trace.h"
 #include "interrupt.h"
 #include "path.h"
@@ -161,8 +162,9 @@ static int note_counts(const struct traces *traces, struct flame_tree *tree, boo
         result = flame_tree_note(tree, "the slowest ops: %" PRIu64 " of %" PRIu64,
                                  counts->ops_taken, counts->ops);
     if (result == 0 && counts->unfinished > 0)
-        result = flame_tree_note(tree, "%" PRIu64 " ops did not come to their end and are left out",
-                                 counts->unfinished);
+        result = flame_tree_note(tree, "%" PRIu64 " op%s did not come to the end and %s left out",
+                                 counts->unfinished, plural(counts->unfinished),
+                                 counts->unfinished == 1 ? "is" : "are");
     if (result == 0 && locks && told)
         result = flame_tree_note(tree, "no waits were captured (`optrail record --locks` does): "
                                        "these are what the daemon tells of its locks, without "
@@ -173,10 +175,11 @@ static int note_counts(const struct traces *traces, struct flame_tree *tree, boo
                                  "%" PRIu64 " of ops that did not come to their end",
                                  counts->no_op, counts->op_unknown);
     if (result == 0 && locks && !told && counts->no_stack > 0)
-        result = flame_tree_note(tree, "%" PRIu64 " waits have no known stack", counts->no_stack);
+        result = flame_tree_note(tree, "%" PRIu64 " wait%s no known stack", counts->no_stack,
+                                 counts->no_stack == 1 ? " has" : "s have");
     if (result == 0 && locks && !told && counts->unpaired > 0)
-        result = flame_tree_note(tree, "%" PRIu64 " events tell more of a wait that was not told",
-                                 counts->unpaired);
+        result = flame_tree_note(tree, "%" PRIu64 " event%s more of a wait that was not told",
+                                 counts->unpaired, counts->unpaired == 1 ? " tells" : "s tell");
     if (result == 0 && *traces->damage)
         result = flame_tree_note(tree, "%s", traces->damage);
     return result;
@@ -192,8 +195,8 @@ static int finish_tree(struct traces *traces, struct flame_tree **tree)
     struct flame_fold_counts counts = flame_fold_counts(fold);
     if (result == 0 && counts.taken == 0)
         return counts.filtered > 0
-                   ? err_set(ENODATA, "none of the %" PRIu64 " samples is of what was asked for",
-                             counts.filtered)
+                   ? err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
+                             counts.filtered, plural(counts.filtered))
                    : err_set(ENODATA, "%s: holds no samples of this kind",
                              traces->request->inputs[0]);
     for (unsigned side = 0; result == 0 && (*tree)->sides > 1 && side < 2; side++) {

@@ -10,6 +10,7 @@
 
 #include "cpu_use.h"
 #include "err.h"
+#include "plural.h"
 #include "live_source.h"
 #include "target_options.h"
 
@@ -326,14 +327,15 @@ static int note_slices(struct live_group *group, struct report *report)
 
     if (group->options.tracing.duty <= 0 || slices.wall_ns == 0)
         return 0;
+    uint64_t cut = incomplete_count(report, "cut"), outside = other_count(report, "at_pauses");
     return report_add_note(
         report,
         "Traced for a part of the time: ops that began in %.2f s of %.2f s, in %" PRIu64
-        " slices; probes were in for %.1f %% of the time. %" PRIu64 " ops were cut at the end of a "
-        "slice, and %" PRIu64 " events are of ops that began outside of one: that is no loss.",
+        " slice%s; probes were in for %.1f %% of the time. %" PRIu64 " op%s cut at the end of a "
+        "slice, and %" PRIu64 " event%s of ops that began outside of one: that is no loss.",
         (double)slices.traced_ns / 1e9, (double)slices.wall_ns / 1e9, slices.count,
-        100 * (double)slices.probed_ns / (double)slices.wall_ns, incomplete_count(report, "cut"),
-        other_count(report, "at_pauses"));
+        plural(slices.count), 100 * (double)slices.probed_ns / (double)slices.wall_ns, cut,
+        cut == 1 ? " was" : "s were", outside, outside == 1 ? " is" : "s are");
 }
 
 static int note_restarts(const struct tracer_member *member, struct report *report)

@@ -12,6 +12,7 @@
 #include "analysis.h"
 #include "cpu_use.h"
 #include "err.h"
+#include "plural.h"
 #include "event_observer.h"
 #include "flight_recorder.h"
 #include "interrupt.h"
@@ -120,7 +121,8 @@ static void snapshot_written(void *context, const char *directory, const char *r
                              uint64_t events)
 {
     (void)context;
-    fprintf(stderr, "optrail: %s: %" PRIu64 " events (%s)\n", directory, events, reason);
+    fprintf(stderr, "optrail: %s: %" PRIu64 " event%s (%s)\n", directory, events, plural(events),
+            reason);
 }
 
 static int record_snapshots(struct recording *recording, struct event_feed *feed,
@@ -265,10 +267,11 @@ static void summarise_locks(const struct recording *recording)
 {
     const struct lock_capture_counts counts = lock_capture_counts(recording->locks);
 
-    fprintf(
-        stderr,
-        "optrail: %s: %" PRIu64 " waits at locks, %" PRIu64 " lost, %" PRIu64 " without a stack\n",
-        recording->name, counts.delivered, counts.lost, counts.stacks_full + counts.stacks_late);
+    fprintf(stderr,
+            "optrail: %s: %" PRIu64 " wait%s at locks, %" PRIu64 " lost, %" PRIu64
+            " without a stack\n",
+            recording->name, counts.delivered, plural(counts.delivered), counts.lost,
+            counts.stacks_full + counts.stacks_late);
     if (counts.sampled_out > 0)
         fprintf(stderr,
                 "optrail: %s: waits came faster than they are taken: for %.1f s they were sampled, "
@@ -282,17 +285,19 @@ static void summarise(const struct recording *recording)
     if (tracer_target_exited(recording->tracer))
         fprintf(stderr, "optrail: %s has ended: the trace has what there was\n", recording->name);
     if (recording->options->snapshot > 0 && recording->snapshots.snapshots == 0)
-        fprintf(stderr, "optrail: %s: %" PRIu64 " events seen; no snapshot was asked for\n",
-                recording->name, recording->counts.events);
+        fprintf(stderr, "optrail: %s: %" PRIu64 " event%s seen; no snapshot was asked for\n",
+                recording->name, recording->counts.events, plural(recording->counts.events));
     else if (recording->options->snapshot <= 0)
-        fprintf(stderr, "optrail: %s: %" PRIu64 " events recorded, %" PRIu64 " lost\n",
-                recording->directory, recording->counts.events, recording->counts.lost);
+        fprintf(stderr, "optrail: %s: %" PRIu64 " event%s recorded, %" PRIu64 " lost\n",
+                recording->directory, recording->counts.events, plural(recording->counts.events),
+                recording->counts.lost);
     if (recording->locks)
         summarise_locks(recording);
     if (recording->snapshots.refused > 0)
-        fprintf(stderr,
-                "optrail: %s: %" PRIu64 " more snapshots were asked for: --snapshots allows %u\n",
-                recording->name, recording->snapshots.refused, recording->snapshots.snapshots);
+        fprintf(
+            stderr, "optrail: %s: %" PRIu64 " more snapshot%s asked for: --snapshots allows %u\n",
+            recording->name, recording->snapshots.refused,
+            recording->snapshots.refused == 1 ? " was" : "s were", recording->snapshots.snapshots);
     if (recording->snapshots.shortened > 0)
         fprintf(stderr,
                 "optrail: %s: %" PRIu64 " snapshots are shorter than %g s: --snapshot-memory\n",

@@ -12,6 +12,7 @@
 
 #include "analysis.h"
 #include "err.h"
+#include "plural.h"
 #include "interrupt.h"
 #include "lttng_recorder.h"
 #include "record.h"
@@ -197,14 +198,13 @@ static void summarise(const struct lttng_run *run, uint64_t discarded)
     const char *place = run->options->url ? run->options->url : run->options->trace;
 
     if (run->refused > 0)
-        fprintf(stderr,
-                "optrail: %" PRIu64 " more snapshots were asked for: --snapshots allows %u\n",
-                run->refused, run->snapshots);
+        fprintf(stderr, "optrail: %" PRIu64 " more snapshot%s asked for: --snapshots allows %u\n",
+                run->refused, run->refused == 1 ? " was" : "s were", run->snapshots);
     if (discarded > 0)
         fprintf(stderr,
-                "optrail: %s: %" PRIu64 " events found no room in the buffers: a higher --rate "
+                "optrail: %s: %" PRIu64 " event%s found no room in the buffers: a higher --rate "
                 "makes larger ones\n",
-                place, discarded);
+                place, discarded, plural(discarded));
     else if (run->options->snapshot <= 0)
         fprintf(stderr, "optrail: %s: recorded, 0 events lost\n", place);
 }

@@ -156,14 +156,16 @@ static int warn_of_losses(const struct totals *totals, const char *side, struct 
     int rc = 0;
     if (totals->lost > 0)
         rc = report_diff_add_warning(diff,
-                                     "%.0f events were lost %s: ops are missing, and not by "
+                                     "%.0f event%s lost %s: ops are missing, and not by "
                                      "chance: those of the busiest times",
-                                     totals->lost, side);
+                                     totals->lost, totals->lost == 1 ? " was" : "s were", side);
     if (rc == 0 && totals->incomplete > LOST * totals->ops)
-        rc = report_diff_add_warning(diff,
-                                     "%.0f ops were not seen to their end %s, beside %.0f "
-                                     "that were",
-                                     totals->incomplete, side, totals->ops);
+        rc =
+            report_diff_add_warning(diff,
+                                    "%.0f op%s not seen to %s end %s, beside %.0f "
+                                    "that were",
+                                    totals->incomplete, totals->incomplete == 1 ? " was" : "s were",
+                                    totals->incomplete == 1 ? "its" : "their", side, totals->ops);
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "plural.h"
 #include "flame_out.h"
 #include "renderers.h"
 #include "units.h"
@@ -161,8 +162,8 @@ static void write_head(const struct report *report, FILE *out)
             "<a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n<div><h1>",
             html_css);
     title_of(report, out);
-    fprintf(out, "</h1>\n<p>%.1f s, %s ops", report->source.seconds,
-            unit_count(report->counts.ops, ops, sizeof(ops)));
+    fprintf(out, "</h1>\n<p>%.1f s, %s op%s", report->source.seconds,
+            unit_count(report->counts.ops, ops, sizeof(ops)), plural(report->counts.ops));
     if (*report->source.version) {
         fputs(", ", out);
         flame_out_xml(report->source.version, out);

@@ -6,6 +6,7 @@
 #include "flame_out.h"
 #include "html_out.h"
 #include "units.h"
+#include "plural.h"
 
 #define WIDTH  960
 #define LEFT   76
@@ -62,9 +63,9 @@ static void heat_cell(const struct report_heat *heat, size_t window, size_t row,
     char low[24], number[32], when[24];
     fprintf(out,
             "<rect class=\"heat\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-            "fill-opacity=\"%.2f\" data-tip=\"%s ops from %s on, at %s\"/>\n",
+            "fill-opacity=\"%.2f\" data-tip=\"%s op%s from %s on, at %s\"/>\n",
             x, y, width, height, strength(count, most), unit_count(count, number, sizeof(number)),
-            unit_duration(heat->row_low_ns[row], low, sizeof(low)),
+            plural(count), unit_duration(heat->row_low_ns[row], low, sizeof(low)),
             unit_duration(window * heat->window_ns, when, sizeof(when)));
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "plural.h"
 #include "locks_overview.h"
 #include "renderers.h"
 #include "text_out.h"
@@ -64,10 +65,11 @@ static void threads(FILE *out, int width, const struct report_lock *lock)
         const struct report_lock_thread *row = &lock->threads[i];
         if (row->blocked == 0)
             break;
-        used += (size_t)snprintf(
-            text + used, sizeof(text) - used, "%sthread %d (%s of %" PRIu64 " waits)",
-            used ? ", " : "in the way: ", row->tid,
-            unit_duration(row->blocked_ns, number, sizeof(number)), row->blocked);
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "%sthread %d (%s of %" PRIu64 " wait%s)",
+                                 used ? ", " : "in the way: ", row->tid,
+                                 unit_duration(row->blocked_ns, number, sizeof(number)),
+                                 row->blocked, plural(row->blocked));
     }
     if (used > 0)
         text_paragraph(out, 2, width, text);

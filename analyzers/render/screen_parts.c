@@ -8,6 +8,7 @@
 #include "escape.h"
 #include "text_out.h"
 #include "units.h"
+#include "plural.h"
 
 const char *const screen_sort_names[SCREEN_SORT_COUNT] = {
     [SCREEN_BY_PATH] = "path", [SCREEN_BY_SHARE] = "share", [SCREEN_BY_P99] = "p99"};
@@ -259,22 +260,23 @@ static size_t append_count(char *text, size_t size, size_t used, const char *wha
 {
     char number[24], meaning[TEXT_NAME];
 
-    if (count->value == 0 || !text_meaning(count->name) || used + TEXT_NAME > size)
+    if (count->value == 0 || !text_meaning(count) || used + TEXT_NAME > size)
         return used;
-    escape_for_terminal(text_meaning(count->name), meaning, sizeof(meaning));
-    return used + (size_t)snprintf(text + used, size - used, "%s%s %s%s", used ? ", " : "",
-                                   unit_count(count->value, number, sizeof(number)), what, meaning);
+    escape_for_terminal(text_meaning(count), meaning, sizeof(meaning));
+    return used + (size_t)snprintf(text + used, size - used, "%s%s %s%s%s%s", used ? ", " : "",
+                                   unit_count(count->value, number, sizeof(number)), what,
+                                   *what ? plural(count->value) : "", *what ? " " : "", meaning);
 }
 
 void screen_losses(const struct report *report, char *text, size_t size)
 {
     const struct report_count lost = {(char *)"lost", report->counts.lost_events};
     const struct report_count stray = {(char *)"of no op", report->counts.unmatched_events};
-    size_t used = append_count(text, size, 0, "events ", &lost);
+    size_t used = append_count(text, size, 0, "event", &lost);
 
     for (size_t i = 0; i < report->counts.incomplete_count; i++)
-        used = append_count(text, size, used, "ops ", &report->counts.incomplete[i]);
-    used = append_count(text, size, used, "events ", &stray);
+        used = append_count(text, size, used, "op", &report->counts.incomplete[i]);
+    used = append_count(text, size, used, "event", &stray);
     for (size_t i = 0; i < report->counts.other_count; i++)
         used = append_count(text, size, used, "", &report->counts.others[i]);
     if (used == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "plural.h"
 #include "escape.h"
 #include "renderers.h"
 #include "text_out.h"
@@ -143,8 +144,9 @@ static void source_figures(const struct report *report, char *text, size_t size)
     if (report->op_count == 0 && used < size)
         used += (size_t)snprintf(text + used, size - used, "no ops, ");
     if (used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s events lost",
-                                 unit_count(report->counts.lost_events, number, sizeof(number)));
+        used += (size_t)snprintf(text + used, size - used, "%s event%s lost",
+                                 unit_count(report->counts.lost_events, number, sizeof(number)),
+                                 plural(report->counts.lost_events));
     if (open > 0 && used < size)
         snprintf(text + used, size - used, ", %s op%s still open",
                  unit_count(open, number, sizeof(number)), open == 1 ? "" : "s");
@@ -182,8 +184,8 @@ static void sources(const struct report *report, FILE *out)
         else
             snprintf(name, sizeof(name), "%s", row->daemon);
         escape_for_terminal(name, text, sizeof(text));
-        fprintf(out, "%s  %-16s pid %-8d %10s ops %10s/s", i ? "" : "\n", text, row->pid,
-                unit_count(row->ops, ops, sizeof(ops)),
+        fprintf(out, "%s  %-16s pid %-8d %10s op%-1s %10s/s", i ? "" : "\n", text, row->pid,
+                unit_count(row->ops, ops, sizeof(ops)), plural(row->ops),
                 unit_rate(seconds > 0 ? (double)row->ops / seconds : 0, rate, sizeof(rate)));
         escape_for_terminal(row->type, text, sizeof(text));
         if (*text)
@@ -262,7 +264,7 @@ static void peers(const struct report *report, FILE *out)
 
 /* What the counters mean; those that are not here are named as they are. */
 static const struct {
-    const char *name, *text;
+    const char *name, *text; /* text: behind a count; NULL: not shown */
 } meanings[] = {
     {"timeout", "open for too long"},
     {"key_reused", "whose key another op got before they finished"},
@@ -307,22 +309,39 @@ static const struct {
     {"rows_unusable", "rows that could not be used"},
     {"figures_impossible", "figures that cannot be: left out"},
     {"ops_without_times", "ops that tell no times"},
+    {"ops_of_unknown_latency", "ops of unknown latency: one event, and no duration that can be"},
     {"quoted_lines", NULL}, /* mended */
 };
 
-const char *text_meaning(const char *counter)
+/* Behind 1, where that is other words. */
+static const struct {
+    const char *name, *text;
+} meanings_of_one[] = {
+    {"lost_packets", "packet lost by the tracer"},
+    {"lock_waits_without_stack", "wait for a lock without a call stack"},
+    {"stacks_without_room", "call stack that found no room"},
+    {"rows_unusable", "row that could not be used"},
+    {"figures_impossible", "figure that cannot be: left out"},
+    {"ops_without_times", "op that tells no times"},
+    {"ops_of_unknown_latency", "op of unknown latency: one event, and no duration that can be"},
+};
+
+const char *text_meaning(const struct report_count *count)
 {
+    for (size_t i = 0; i < sizeof(meanings_of_one) / sizeof(meanings_of_one[0]); i++)
+        if (count->value == 1 && strcmp(meanings_of_one[i].name, count->name) == 0)
+            return meanings_of_one[i].text;
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-        if (strcmp(meanings[i].name, counter) == 0)
+        if (strcmp(meanings[i].name, count->name) == 0)
             return meanings[i].text;
-    return counter;
+    return count->name;
 }
 
 /* Adds "12 open for too long" to the list when it is not 0. */
 static void list_count(char *list, size_t size, const struct report_count *count)
 {
     char number[24];
-    const char *text = text_meaning(count->name);
+    const char *text = text_meaning(count);
     size_t used = strlen(list);
 
     if (count->value > 0 && text)
@@ -367,8 +386,8 @@ void text_losses(const struct report *report, int width, FILE *out)
     char list[1024], line[1200], number[24];
     struct report_count lost = {(char *)"lost by the tracer", report->counts.lost_events};
 
-    snprintf(line, sizeof(line), "%s events, %s op%s finished.",
-             unit_count(report->counts.events, list, sizeof(list)),
+    snprintf(line, sizeof(line), "%s event%s, %s op%s finished.",
+             unit_count(report->counts.events, list, sizeof(list)), plural(report->counts.events),
              unit_count(report->counts.ops, number, sizeof(number)),
              report->counts.ops == 1 ? "" : "s");
     fputc('\n', out);

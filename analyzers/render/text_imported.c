@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "escape.h"
 #include "text_out.h"
 #include "units.h"
 
@@ -12,6 +13,8 @@ static void figure_text(const struct report_figure *figure, char *text, size_t s
         unit_duration((uint64_t)(figure->value * 1e9 + 0.5), text, size);
     else
         snprintf(text, size, "%.6g%s%s", figure->value, *figure->unit ? " " : "", figure->unit);
+    if (strcmp(text, "1 ops") == 0)
+        snprintf(text, size, "1 op");
 }
 
 static void figures(const struct report *report, FILE *out)
@@ -20,10 +23,11 @@ static void figures(const struct report *report, FILE *out)
 
     for (size_t i = 0; i < report->figure_count; i++) {
         const struct report_figure *figure = &report->figures[i];
-        char text[64];
+        char text[64], title[TEXT_NAME];
         if (i == 0 || strcmp(source, figure->source) != 0) {
             fputc('\n', out);
-            text_name(out, figure->source, 80);
+            size_t columns = escape_for_terminal(figure->source, title, sizeof(title));
+            text_name(out, figure->source, columns < 80 ? columns : 80);
             fputc('\n', out);
         }
         source = figure->source;

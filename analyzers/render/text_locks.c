@@ -5,6 +5,7 @@
 
 #include "text_out.h"
 #include "units.h"
+#include "plural.h"
 
 /* Locks that are shown in a report; `optrail locks` shows all. */
 #define SHOWN_LOCKS 5
@@ -135,9 +136,9 @@ void text_cpu(FILE *out, const struct report *report, int width)
         snprintf(ended, sizeof(ended), "; %" PRIu64 " that ended meanwhile %s not in it",
                  cpu->ended, cpu->ended == 1 ? "is" : "are");
     snprintf(line, sizeof(line),
-             "cpu: in a second its %" PRIu64 " threads ran for %.2f s and waited for a CPU for "
+             "cpu: in a second its %" PRIu64 " thread%s ran for %.2f s and waited for a CPU for "
              "%.2f s%s; %" PRIu64 " CPU%s, busy %.0f %% of the time%s",
-             cpu->threads, (double)cpu->run_ns / 1e9 / seconds,
+             cpu->threads, plural(cpu->threads), (double)cpu->run_ns / 1e9 / seconds,
              (double)cpu->wait_ns / 1e9 / seconds, each, cpu->cpus, cpu->cpus == 1 ? "" : "s",
              100 * cpu->busy, ended);
     fputc('\n', out);

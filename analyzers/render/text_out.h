@@ -27,9 +27,9 @@ void text_duration(FILE *out, uint64_t ns, size_t width);
 /* "osd.0  ceph-osd 16.2.15, filestore, pid 5138", as far as it is known; not escaped. */
 void text_source_name(const struct report *report, char *name, size_t size);
 
-/* What a counter of losses means: "open for too long" behind a number; NULL when it is no loss, or
- * part of another; the name itself when it is not known. Weak. */
-const char *text_meaning(const char *counter);
+/* What a counter of losses means behind its number, "open for too long"; NULL when it is no loss,
+ * or part of another; its name when it is not known. Weak. */
+const char *text_meaning(const struct report_count *count);
 
 /* Width in columns of UTF-8 text of our own (one a code point). */
 size_t text_columns(const char *text);

@@ -6,6 +6,7 @@
 
 #include "text_out.h"
 #include "units.h"
+#include "plural.h"
 
 /* What makes ops slow. A report without a finding has none of this, unless it is asked for. */
 #define SHOWN_STAGES 3
@@ -58,8 +59,8 @@ static void common_table(const struct report_tail *tail, FILE *out)
     }
     if (tail->not_kept > 0) {
         char number[24];
-        fprintf(out, "    %s times a value of an op found no room\n",
-                unit_count(tail->not_kept, number, sizeof(number)));
+        fprintf(out, "    %s time%s a value of an op found no room\n",
+                unit_count(tail->not_kept, number, sizeof(number)), plural(tail->not_kept));
     }
 }
 

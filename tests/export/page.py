@@ -37,7 +37,7 @@ class Reader(html.parser.HTMLParser):
         self.ids += [attributes["id"]] if "id" in attributes else []
         self.targets += [attributes[key] for key in ("src", "href") if key in attributes]
         if tag == "rect" and attributes.get("class") == "heat":
-            self.cells += int(attributes["data-tip"].split(" ops")[0].replace(",", ""))
+            self.cells += int(attributes["data-tip"].split(" op")[0].replace(",", ""))
         if tag not in EMPTY:
             self.open.append(tag)
 

@@ -128,7 +128,7 @@ class Files(unittest.TestCase):
         one, two = self.file(STACKS, "1"), self.file("a;b;c 7\r\na;b;c 1.5\n", "2")
         out = self.flame("--format", "collapsed", one, two).decode()
         self.assertIn("a;b;c 19\n", out)
-        self.assertIn("1 numbers with a fraction were rounded", self.said)
+        self.assertIn("1 number with a fraction was rounded", self.said)
 
     def test_what_cannot_be_used_is_said_with_its_line(self):
         got = self.collapsed("a;b 5\nnonsense\n\na;b 99999999999999999999\nc 18446744073709551615\n"
@@ -148,7 +148,7 @@ class Files(unittest.TestCase):
             "tp_osd_tp;main;ns::{lambda#1}::operator()": "1",
             "tp_osd_tp;[not known]": "1"})
         self.assertIn("1 of other events are left out", self.said)
-        self.assertIn("1 samples have no stack", self.said)
+        self.assertIn("1 sample has no stack", self.said)
         self.assertEqual(self.collapsed(PERF, "--event", "context-switches"),
                          {"tp_osd_tp;schedule": "1"})
         self.assertEqual(self.collapsed(PERF, "--weight", "time", "--thread", "two*", "--by", "none"),

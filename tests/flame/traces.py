@@ -84,7 +84,7 @@ class Traces(unittest.TestCase):
             known = "[not known];[not known];" if ns == 300_000 else "other;[not known];"
             self.assertTrue(key.startswith(known + stack), key)
         self.assertIn("1 are of threads that worked for no op", self.said)
-        self.assertIn("1 ops did not come to their end", self.said)
+        self.assertIn("1 op did not come to the end", self.said)
 
     def test_filters(self):
         self.assertEqual(sum(self.collapsed("--kind", "lock", "--op", "other").values()),
