@@ -21,10 +21,30 @@ struct fio {
     bool in_percentiles;
 };
 
-static void figure(struct fio *fio, const char *name, double value, const char *unit)
+/* No figure of this unit is larger: eleven days, a rate of ops and of bytes that nothing has. */
+static double largest(const char *unit)
 {
+    static const struct {
+        const char *unit;
+        double most;
+    } rows[] = {{"s", 1e6}, {"op/s", 1e10}, {"B/s", 1e15}, {"ops", 1e9}, {"%", 100}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].unit, unit) == 0)
+            return rows[i].most;
+    return INFINITY;
+}
+
+/* Gives the figure, and returns it; one that cannot be is counted, and is 0. */
+static double figure(struct fio *fio, const char *name, double value, const char *unit)
+{
+    if (!(value >= 0 && value <= largest(unit))) {
+        import_count(fio->import, "figures_impossible", 1);
+        return 0;
+    }
     import_figure(fio->import, fio->source, name, value, unit);
-    fio->figures += isfinite(value);
+    fio->figures++;
+    return value;
 }
 
 /* "1.5k", "47.5K", "7753.9k": fio's suffixes are decimal here. */
@@ -81,10 +101,8 @@ static void end_block(struct fio *fio)
     if (fio->in_percentiles && fio->last_percentile < 99.99)
         import_note(fio->import, "%s: the percentiles are cut: the last one is %g %%", fio->source,
                     fio->last_percentile);
-    if (fio->iops > 0 && fio->latency > 0) {
-        figure(fio, "in_flight.mean", fio->iops * fio->latency, "ops");
-        fio->in_flight += fio->iops * fio->latency;
-    }
+    if (fio->iops > 0 && fio->latency > 0)
+        fio->in_flight += figure(fio, "in_flight.mean", fio->iops * fio->latency, "ops");
     if (fio->iops > 0 && fio->bandwidth > 0)
         fio->block = fio->bandwidth / fio->iops;
     if (fio->p50 > 0 && fio->latency > 3 * fio->p50 / 2)
@@ -101,16 +119,18 @@ static void end_job(struct fio *fio)
 {
     end_block(fio);
     bool large = fio->block >= 1048576;
+    bool one = fio->in_flight >= 0.995 && fio->in_flight < 1.05; /* as it is printed */
     if (fio->depth > 0 && fio->in_flight > 1.2 * fio->depth)
         import_say(fio->import, "contradiction",
                    "%s: by Little's law %.3g ops were in flight, and the depth is %.0f.",
                    fio->source, fio->in_flight, fio->depth);
     else if (fio->in_flight > 0)
         import_say(fio->import, "depth",
-                   "%s, %s: about %.2g ops of %.2g %s were in flight on average (Little's law)%s",
+                   "%s, %s: about %.2g op%s of %.2g %s %s in flight on average (Little's law)%s",
                    fio->evidence->name, *fio->job ? fio->job : "a job without a head",
-                   fio->in_flight, large ? fio->block / 1048576 : fio->block / 1024,
-                   large ? "MiB" : "KiB", large ? ": bound by bandwidth." : ".");
+                   fio->in_flight, one ? "" : "s", large ? fio->block / 1048576 : fio->block / 1024,
+                   large ? "MiB" : "KiB", one ? "was" : "were",
+                   large ? ": bound by bandwidth." : ".");
     fio->in_flight = 0;
 }
 
@@ -122,13 +142,34 @@ static void begin_block(struct fio *fio, const char *direction)
              *fio->job ? fio->job : "fio", *direction ? ", " : "", direction);
 }
 
+/* `value` in seconds. */
+static void take_percentile(struct fio *fio, double percent, double value)
+{
+    char name[32];
+    size_t before = fio->figures;
+
+    snprintf(name, sizeof(name), "latency.p%g", percent);
+    value = figure(fio, name, percent >= 0 && percent <= 100 ? value : NAN, "s");
+    if (fio->figures == before)
+        return;
+    if (percent > fio->last_percentile && value < fio->last_value)
+        import_say(fio->import, "contradiction",
+                   "%s: the percentiles fall: %g s at %g %%, %g s at %g %%.", fio->source,
+                   fio->last_value, fio->last_percentile, value, percent);
+    fio->last_value = value;
+    fio->last_percentile = percent;
+    if (percent == 50)
+        fio->p50 = value;
+    if (percent == 99)
+        fio->p99 = value;
+}
+
 static void take_percentiles(struct fio *fio, const char *line)
 {
     const char *at = line;
 
     while ((at = strstr(at, "th=["))) {
         const char *start = at, *end;
-        char name[32];
         double percent, value;
         while (start > line && strchr("0123456789.,", start[-1]))
             start--;
@@ -136,24 +177,17 @@ static void take_percentiles(struct fio *fio, const char *line)
         if (!scan_number(start, &percent, &end) || !scan_number(at, &value, &end) ||
             end[strspn(end, " ")] != ']')
             continue;
-        snprintf(name, sizeof(name), "latency.p%g", percent);
-        value *= fio->percentile_unit;
-        if (!(percent >= 0 && percent <= 100) || !(value >= 0 && value < 1e6)) {
-            import_count(fio->import, "figures_impossible", 1);
-            continue;
-        }
-        if (percent > fio->last_percentile && value < fio->last_value)
-            import_say(fio->import, "contradiction",
-                       "%s: the percentiles fall: %g s at %g %%, %g s at %g %%.", fio->source,
-                       fio->last_value, fio->last_percentile, value, percent);
-        fio->last_value = value;
-        figure(fio, name, value, "s");
-        fio->last_percentile = percent;
-        if (percent == 50)
-            fio->p50 = value;
-        if (percent == 99)
-            fio->p99 = value;
+        take_percentile(fio, percent, value * fio->percentile_unit);
     }
+}
+
+/* fio rounds what it prints to three digits, so a mean may look a little larger than it is. */
+static void check_mean(struct fio *fio, const char *kind, double mean, double most)
+{
+    if (most > 0 && mean > 1.01 * most)
+        import_say(fio->import, "contradiction",
+                   "%s: the mean of %s, %g s, is above the maximum, %g s.", fio->source, kind, mean,
+                   most);
 }
 
 static void take_latency(struct fio *fio, const char *line)
@@ -161,19 +195,20 @@ static void take_latency(struct fio *fio, const char *line)
     const char *kind = scan_begins(line, "slat")   ? "submit"
                        : scan_begins(line, "clat") ? "complete"
                                                    : "latency";
-    double unit = unit_of(line), value;
+    double unit = unit_of(line), mean = 0, most = 0;
     char name[48];
 
-    if (unit > 0 && scaled_after(line, "avg=", &value)) {
+    if (scaled_after(line, "avg=", &mean)) {
         snprintf(name, sizeof(name), "%s.mean", kind);
-        figure(fio, name, value * unit, "s");
-        if (strcmp(kind, "submit") != 0)
-            fio->latency = value * unit;
+        mean = figure(fio, name, mean * unit, "s");
     }
-    if (unit > 0 && scaled_after(line, "max=", &value)) {
+    if (scaled_after(line, "max=", &most)) {
         snprintf(name, sizeof(name), "%s.max", kind);
-        figure(fio, name, value * unit, "s");
+        most = figure(fio, name, most * unit, "s");
     }
+    check_mean(fio, kind, mean, most);
+    if (strcmp(kind, "submit") != 0)
+        fio->latency = mean;
 }
 
 /* "lat (msec) : 2=0.27%, 4=22.05%": how many took at most that long. */
@@ -233,11 +268,9 @@ static void take_line(struct fio *fio, const char *line)
         begin_block(fio, direction ? direction : "");
         if (scaled_after(line, "IOPS=", &fio->iops) || scaled_after(line, "iops=", &fio->iops) ||
             scaled_after(line, "iops:", &fio->iops))
-            figure(fio, "rate", fio->iops, "op/s");
-        if (bandwidth_after(line, "BW=", &value) || bandwidth_after(line, "bw=", &value)) {
-            fio->bandwidth = value;
-            figure(fio, "bandwidth", value, "B/s");
-        }
+            fio->iops = figure(fio, "rate", fio->iops, "op/s");
+        if (bandwidth_after(line, "BW=", &value) || bandwidth_after(line, "bw=", &value))
+            fio->bandwidth = figure(fio, "bandwidth", value, "B/s");
     } else if (strstr(line, "percentiles (")) {
         if (!*fio->source)
             begin_block(fio, "");
@@ -255,45 +288,44 @@ static void take_line(struct fio *fio, const char *line)
     }
 }
 
-/* A direction of a job in JSON: version 3 has ns, version 2 µs. */
-static size_t take_json(struct fio *fio, const struct tolerant_node *job, const char *direction)
+/* The latencies of a direction in JSON: version 3 has ns, version 2 µs. */
+static void take_json_latency(struct fio *fio, const struct tolerant_node *side)
 {
-    const struct tolerant_node *side = tolerant_child(job, direction);
-    double value, unit = 1e-9;
-
-    if (!side || !tolerant_number(side, "iops", &fio->iops) || fio->iops <= 0)
-        return 0;
-    begin_block(fio, direction);
-    tolerant_number(side, "iops", &fio->iops);
-    figure(fio, "rate", fio->iops, "op/s");
-    if (tolerant_number(side, "bw", &value)) {
-        fio->bandwidth = value * 1024;
-        figure(fio, "bandwidth", fio->bandwidth, "B/s");
-    }
+    double unit = 1e-9, value, most = 0;
     const struct tolerant_node *lat = tolerant_child(side, "lat_ns");
     const struct tolerant_node *clat = tolerant_child(side, "clat_ns");
+
     if (!lat && !clat) {
         unit = 1e-6;
         lat = tolerant_child(side, "lat");
         clat = tolerant_child(side, "clat");
     }
     if (lat && tolerant_number(lat, "mean", &value)) {
-        fio->latency = value * unit;
-        figure(fio, "latency.mean", fio->latency, "s");
+        fio->latency = figure(fio, "latency.mean", value * unit, "s");
+        if (tolerant_number(lat, "max", &most))
+            check_mean(fio, "latency", fio->latency, most * unit);
     }
     const struct tolerant_node *list = clat ? tolerant_child(clat, "percentile") : NULL;
     for (const struct tolerant_node *node = list ? list->first : NULL; node; node = node->next) {
-        char name[32];
         double percent = strtod(node->key, NULL);
-        if (!(percent > 0 && percent <= 100))
-            continue;
-        snprintf(name, sizeof(name), "latency.p%g", percent);
-        figure(fio, name, node->number * unit, "s");
-        if (percent == 50)
-            fio->p50 = node->number * unit;
-        if (percent == 99)
-            fio->p99 = node->number * unit;
+        if (percent > 0 && node->type == TOLERANT_NUMBER)
+            take_percentile(fio, percent, node->number * unit);
     }
+}
+
+/* A direction of a job in JSON; one in which nothing was done has a rate of 0. */
+static size_t take_json(struct fio *fio, const struct tolerant_node *job, const char *direction)
+{
+    const struct tolerant_node *side = tolerant_child(job, direction);
+    double rate, value;
+
+    if (!side || !tolerant_number(side, "iops", &rate) || rate == 0)
+        return 0;
+    begin_block(fio, direction);
+    fio->iops = figure(fio, "rate", rate, "op/s");
+    if (tolerant_number(side, "bw", &value))
+        fio->bandwidth = figure(fio, "bandwidth", value * 1024, "B/s");
+    take_json_latency(fio, side);
     return 1;
 }
 

@@ -107,6 +107,8 @@ void import_figure(struct import *import, const char *source, const char *name, 
 {
     if (isfinite(value))
         keep(import, report_add_figure(import->report, source, name, value, unit));
+    else
+        import_count(import, "figures_impossible", 1);
 }
 
 void import_say(struct import *import, const char *cause, const char *format, ...)

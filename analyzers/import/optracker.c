@@ -28,7 +28,7 @@ struct dump {
     const struct evidence *evidence;
     struct event events[MOST_EVENTS];
     size_t count;
-    size_t ops, named, open;
+    size_t ops, named, open, unknown; /* unknown: nothing tells how long the op took */
     uint64_t total_ns;
     size_t stage_count;
     struct {
@@ -239,6 +239,25 @@ static bool read_seconds(const struct tolerant_node *node, const char *key, doub
     return node && tolerant_number(node, key, seconds) && *seconds >= 0 && *seconds < 1e8;
 }
 
+/* A duration that can be: one of 0 is of an op that the tracker had not finished with. */
+static bool read_duration(struct dump *dump, const struct tolerant_node *node, double *seconds)
+{
+    double any;
+
+    if (read_seconds(node, "duration", seconds))
+        return *seconds > 0;
+    if (node && tolerant_number(node, "duration", &any))
+        import_count(dump->import, "wrapped_durations", 1);
+    *seconds = 0;
+    return false;
+}
+
+static void leave_out(struct dump *dump, const char *reason)
+{
+    import_count(dump->import, reason, 1);
+    dump->unknown++;
+}
+
 /* `node` is NULL when the op's head is missing. */
 static void take_op(struct dump *dump, const struct tolerant_node *node,
                     const struct tolerant_node *events, bool in_flight)
@@ -246,10 +265,11 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
     struct import_op op = {0};
     double duration = 0, age = 0;
     int64_t begin = 0, end;
-    bool known = read_seconds(node, "duration", &duration);
+    bool known = read_duration(dump, node, &duration);
 
     take_events(dump, events);
-    read_seconds(node, "age", &age);
+    if (!read_seconds(node, "age", &age))
+        age = 0;
     dump->ops++;
     dump->named += node != NULL;
     describe(node ? tolerant_text(node, "description") : "", &op);
@@ -259,13 +279,18 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
     }
     if (!node || !time_stamp_read(begin_of(node), &begin)) {
         if (dump->count == 0) {
-            import_count(dump->import, "ops_without_times", 1);
+            leave_out(dump, "ops_without_times");
             return;
         }
         begin = dump->events[0].ns;
     }
     if (dump->count == 0 && !known) {
-        import_count(dump->import, "ops_without_times", 1);
+        leave_out(dump, "ops_without_times");
+        return;
+    }
+    /* one event tells when, not how long */
+    if (!known && dump->events[dump->count - 1].ns <= begin) {
+        leave_out(dump, "ops_of_unknown_latency");
         return;
     }
     end = split(dump, &op, begin);
@@ -321,7 +346,7 @@ static void say(struct dump *dump)
     struct import *import = dump->import;
     const char *name = dump->evidence->name;
     char text[400];
-    size_t most = 0;
+    size_t most = 0, told = dump->ops - dump->open - dump->unknown;
 
     for (size_t i = 1; i < dump->stage_count; i++)
         if (dump->stages[i].ns > dump->stages[most].ns)
@@ -338,8 +363,8 @@ static void say(struct dump *dump)
             import, "stage",
             "%s: %.1f %% of the time of %zu op%s is %s. The longest stretch: %.4g %s between "
             "%s and %s.%s",
-            name, 100 * (double)dump->stages[most].ns / (double)dump->total_ns,
-            dump->ops - dump->open, dump->ops - dump->open == 1 ? "" : "s", dump->stages[most].name,
+            name, 100 * (double)dump->stages[most].ns / (double)dump->total_ns, told,
+            told == 1 ? "" : "s", dump->stages[most].name,
             (double)dump->longest_ns / (dump->longest_ns < 1000000000 ? 1e6 : 1e9),
             dump->longest_ns < 1000000000 ? "ms" : "s", dump->longest_from, dump->longest_to, text);
     }

@@ -83,9 +83,9 @@ static void check(struct bench *bench, const char *source, double rate)
 
     if (told > 0 && follows > 0 && fabs(told / follows - 1) > 0.06)
         import_say(bench->import, "contradiction",
-                   "%s: %.0f ops of %.0f bytes in %.4g s are %.4g MB/s, and it says %.4g.", source,
-                   bench->made, bench->size, bench->total_time, follows / 1048576,
-                   bench->bandwidth);
+                   "%s: %.0f op%s of %.0f bytes in %.4g s are %.4g MB/s, and it says %.4g.", source,
+                   bench->made, bench->made == 1 ? "" : "s", bench->size, bench->total_time,
+                   follows / 1048576, bench->bandwidth);
     double in_flight = rate * bench->latency;
     if (bench->depth > 0 && in_flight > 1.1 * bench->depth)
         import_say(bench->import, "contradiction",
@@ -100,9 +100,9 @@ static void say_rows(struct bench *bench, const char *source)
 {
     if (bench->first_done > 2)
         import_say(bench->import, "stall",
-                   "%s: nothing completes for %.0f s at the beginning, with up to %.0f ops in "
+                   "%s: nothing completes for %.0f s at the beginning, with up to %.0f op%s in "
                    "flight.",
-                   source, bench->first_done - 1, bench->top);
+                   source, bench->first_done - 1, bench->top, bench->top == 1 ? "" : "s");
     if (bench->longest_stall >= 2)
         import_say(
             bench->import, "stall",
@@ -136,12 +136,12 @@ static void end_run(struct bench *bench)
         check(bench, source, rate);
     say_rows(bench, source);
     if (bench->size >= 1048576 && bench->bandwidth > 0 && bench->depth > 0 && bench->latency > 5)
-        import_say(
-            bench->import, "bandwidth",
-            "%s: bandwidth-bound at %.4g MB/s: %.0f ops of %.4g MB in flight share it, which "
-            "alone makes each take about %.3g s (mean: %.4g s).",
-            source, bench->bandwidth, bench->depth, bench->size / 1048576,
-            bench->depth * bench->size / 1048576 / bench->bandwidth, bench->latency);
+        import_say(bench->import, "bandwidth",
+                   "%s: bandwidth-bound at %.4g MB/s: %.0f op%s of %.4g MB in flight %s it, which "
+                   "alone makes each take about %.3g s (mean: %.4g s).",
+                   source, bench->bandwidth, bench->depth, bench->depth == 1 ? "" : "s",
+                   bench->size / 1048576, bench->depth == 1 ? "has all of" : "share",
+                   bench->depth * bench->size / 1048576 / bench->bandwidth, bench->latency);
     if (!bench->has_summary)
         import_note(bench->import, "%s: the summary is missing", source);
     if (!bench->has_rows)

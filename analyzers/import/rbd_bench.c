@@ -127,8 +127,8 @@ static void end_run(struct bench *bench)
     say(bench, source);
     if (bench->shortened)
         import_note(bench->import,
-                    "%s: %.0f seconds are not listed: it was shortened by whoever copied it",
-                    source, (double)bench->elided + bench->missing - bench->still);
+                    "%s: %.0f s are not listed: it was shortened by whoever copied it", source,
+                    (double)bench->elided + bench->missing - bench->still);
     struct import_run run = {.kind = "rbd bench", .depth = bench->depth, .rate = rate};
     snprintf(run.source, sizeof(run.source), "%s", source);
     import_add_run(bench->import, &run);

@@ -135,6 +135,54 @@ class Wrong(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertEqual((report["ops"], report["counts"]["other"]["ops_without_times"]), ([], 1))
 
+    def test_an_op_with_one_event_and_no_duration_has_no_latency(self):
+        one = op()
+        one["type_data"]["events"] = one["type_data"]["events"][:1]
+        for duration in (None, 0, 0.0, -0.25, 4294967295.99, "", "nan", 1e300):
+            with self.subTest(duration=duration):
+                bad = {**one, "duration": duration}
+                if duration is None:
+                    del bad["duration"]
+                report = read(json.dumps(dump(bad, op())))
+                self.assertEqual(report["counts"]["other"]["ops_of_unknown_latency"], 1)
+                self.assertEqual(report["ops"], read(json.dumps(dump(op())))["ops"])
+                self.assertIn("the time of 1 op is opqueue.wait", report["verdict"][0]["text"])
+        # a duration alone, or a second event alone, is enough
+        self.assertEqual(read(json.dumps(dump(one)))["ops"][0]["total_ns"], 400000000)
+        bad = {**op(), "duration": -0.25}
+        report = read(json.dumps(dump(bad)))
+        self.assertEqual(report["ops"][0]["total_ns"], 400000000)
+        self.assertEqual(report["counts"]["other"], {"wrapped_durations": 1})
+        done = run(json.dumps(dump({**one, "duration": 0})).encode(), "--format", "text")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"1 op of unknown latency: one event, and no duration that can be",
+                      b" ".join(done.stdout.split()))
+
+    def test_figures_of_fio_that_cannot_be(self):
+        head = "job: (groupid=0, jobs=1): err= 0\n  read: IOPS=100, BW=400KiB/s\n"
+        for line, impossible in (("lat (usec): min=1, max=9, avg=-5.0", 1),
+                                 ("lat (sec): min=1, max=2000000, avg=1.0", 1),
+                                 ("clat (msec): max=-1, avg=5.0", 1),
+                                 ("lat (msec) : 2=-0.5%, 4=222%", 2),
+                                 ("lat (usec): max=9, avg=5.0", 0)):
+            with self.subTest(line):
+                report = read(head + "    " + line + "\n")
+                self.assertEqual(report["counts"]["other"].get("figures_impossible", 0), impossible)
+                for row in report["figures"]:
+                    self.assertGreaterEqual(row["value"], 0)
+        report = read(head + "    lat (usec): min=1, max=9, avg=12.0\n")
+        self.assertIn("the mean of latency, 1.2e-05 s, is above the maximum, 9e-06 s.",
+                      report["verdict"][0]["text"])
+        text = json.dumps({"jobs": [{"jobname": "a", "read": {"iops": 100, "bw": 400, "lat_ns": {
+            "mean": "M", "max": 50}, "clat_ns": {"percentile": {"50.0": -3, "99.0": "P", "400": 1}}}}]})
+        for mean, percentile, impossible in (("NaN", "Infinity", 4), ("-7", "9", 3), ("40", "1e30", 3)):
+            report = read(text.replace('"M"', mean).replace('"P"', percentile))
+            self.assertEqual(report["counts"]["other"]["figures_impossible"], impossible)
+        for rate in ("-5", "NaN", "1e12"):
+            report = read(text.replace('"iops": 100', f'"iops": {rate}').replace('"M"', "40"))
+            self.assertNotIn("rate", [row["name"] for row in report["figures"]])
+            self.assertIn("figures_impossible", report["counts"]["other"])
+
     def test_figures_that_cannot_be(self):
         report = read("osd commit_latency(ms) apply_latency(ms)\n0 3 4\n1 333 871\n"
                       "2 -5 99999999999999999999\nnan inf 3\n")
