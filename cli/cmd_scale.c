@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common_options.h"
 #include "err.h"
 #include "inputs.h"
+#include "output_width.h"
 #include "report_traces.h"
 #include "scale_judge.h"
 #include "scale_render.h"
@@ -28,19 +28,26 @@ static const struct option_row options[] = {
     {0},
 };
 
-/* The depth in front of DEPTH:FILE, and where FILE begins; 0: the argument has none; negative:
- * wrong use. */
-static double depth_of(char **argument)
+/* DEPTH:FILE, or a file's name alone. */
+struct argument {
+    double depth; /* 0: not told */
+    char *file;   /* weak: into argv */
+};
+
+static int parse(char *text, struct argument *argument)
 {
     char *end;
-    double depth = strtod(*argument, &end);
-    if (end == *argument || *end != ':' || !end[1])
+    double depth = strtod(text, &end);
+
+    *argument = (struct argument){0, text};
+    /* a file may have a colon in its name */
+    if (access(text, F_OK) == 0 || end == text || *end != ':' || !end[1])
         return 0;
     if (!(depth > 0 && depth <= 1e9))
-        return err_set(EINVAL, "%s: a depth of %.*s: it must be above 0, and at most 1e9",
-                       *argument, (int)(end - *argument), *argument);
-    *argument = end + 1;
-    return depth;
+        return err_set(EINVAL, "%s: a depth of %.*s: it must be above 0, and at most 1e9", text,
+                       (int)(end - text), text);
+    *argument = (struct argument){depth, end + 1};
+    return 0;
 }
 
 /* A trace is analysed as `optrail report` does it, and its report read. */
@@ -67,48 +74,46 @@ static bool is_report(FILE *in)
     return first == '{';
 }
 
-static int take_argument(char *argument, struct scale_runs *runs, struct scaling *scaling)
+static int take_argument(const struct argument *argument, struct scale_runs *runs,
+                         struct scaling *scaling)
 {
+    char *file = argument->file;
     struct stat status;
-    if (strcmp(argument, "-") == 0)
-        return scale_table_read(stdin, "standard input", scaling);
-    /* a file may have a colon in its name */
-    double depth = access(argument, F_OK) == 0 ? 0 : depth_of(&argument);
-    if (stat(argument, &status) < 0)
-        return err_set(errno, "%s: %s", argument, strerror(errno));
+    if (strcmp(file, "-") == 0)
+        return argument->depth > 0
+                   ? err_set(EBADMSG, "a depth stands before -: standard input is read as a table")
+                   : scale_table_read(stdin, "standard input", scaling);
+    if (stat(file, &status) < 0)
+        return err_set(errno, "%s: %s", file, strerror(errno));
     if (S_ISDIR(status.st_mode))
-        return take_trace(runs, argument, depth);
-    FILE *in = fopen(argument, "re");
+        return take_trace(runs, file, argument->depth);
+    FILE *in = fopen(file, "re");
     if (!in)
-        return err_set(errno, "%s: %s", argument, strerror(errno));
-    int result = is_report(in) ? scale_runs_read(runs, argument, argument, depth)
-                 : depth > 0 ? err_set(EBADMSG, "%s: a depth stands before it, but it is no report",
-                                       argument)
-                             : scale_table_read(in, argument, scaling);
+        return err_set(errno, "%s: %s", file, strerror(errno));
+    int result = is_report(in) ? scale_runs_read(runs, file, file, argument->depth)
+                 : argument->depth > 0
+                     ? err_set(EBADMSG, "%s: a depth stands before it, but it is no report", file)
+                     : scale_table_read(in, file, scaling);
     fclose(in);
     return result;
 }
 
 static int write_answer(const struct scaling *scaling)
 {
-    struct winsize size;
-    int width = 0;
     if (format && strcmp(format, "json") == 0)
         return render_scale_json(scaling, stdout);
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col < 100)
-        width = size.ws_col;
-    return render_scale_text(scaling, width, stdout);
+    return render_scale_text(scaling, output_width(), stdout);
 }
 
-static int answer(int argc, char **argv)
+static int answer(int count, const struct argument *arguments)
 {
     struct scale_runs *runs = NULL;
     struct scaling *scaling = NULL;
     int result = scale_runs_new(&runs);
     if (result == 0)
         result = scaling_new(&scaling);
-    for (int i = 0; result == 0 && i < argc; i++)
-        result = take_argument(argv[i], runs, scaling);
+    for (int i = 0; result == 0 && i < count; i++)
+        result = take_argument(&arguments[i], runs, scaling);
     if (result == 0)
         result = scale_runs_add(runs, scaling);
     for (size_t i = 0; result == 0 && i < scaling->series_count; i++)
@@ -127,13 +132,20 @@ static int run(int argc, char **argv)
 {
     if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
         return err_set(EINVAL, "no form is called '%.32s': text or json", format);
-    for (int i = 0; i < argc; i++) {
-        char *name = argv[i];
-        if (access(name, F_OK) != 0 && depth_of(&name) < 0)
-            return -EINVAL;
+    struct argument *arguments = calloc((size_t)argc, sizeof(*arguments));
+    char **files = calloc((size_t)argc, sizeof(*files));
+    int result = arguments && files ? 0 : err_no_memory();
+    for (int i = 0; result == 0 && i < argc; i++) {
+        result = parse(argv[i], &arguments[i]);
+        files[i] = arguments[i].file;
     }
-    int result = inputs_differ(argc, argv);
-    return result < 0 ? result : answer(argc, argv);
+    if (result == 0)
+        result = inputs_differ(argc, files);
+    if (result == 0)
+        result = answer(argc, arguments);
+    free(files);
+    free(arguments);
+    return result;
 }
 
 const struct command command_scale = {

@@ -10,8 +10,13 @@
 /* Fails with -EINVAL when two of the names are one file or directory: it would count twice. */
 int inputs_differ(int count, char *const *names);
 
-/* Fails with -EINVAL when `output` (NULL: none) is one of them: writing it would destroy what is
- * read. */
+/* Fails with -EINVAL when writing `output` (NULL: none) would destroy what is read: it is one of
+ * the names (NULL among them is passed over), by whatever path, or lies in the directory of a CTF
+ * trace that is read, of whose streams it would become one. */
 int inputs_keep(int count, char *const *names, const char *output);
+
+/* Fails with -EINVAL when two of the outputs are one file, by whatever path; NULL and "-" are
+ * passed over. `options` are what they are called by: "-o". */
+int outputs_differ(int count, const char *const *outputs, const char *const *options);
 
 #endif

@@ -18,6 +18,7 @@
 struct run {
     double depth, rate, latency_ns;
     json_t *report; /* owned */
+    char *name;     /* owned */
 };
 
 struct scale_runs {
@@ -35,8 +36,10 @@ void scale_runs_free(struct scale_runs *runs)
 {
     if (!runs)
         return;
-    for (size_t i = 0; i < runs->count; i++)
+    for (size_t i = 0; i < runs->count; i++) {
         json_decref(runs->runs[i].report);
+        free(runs->runs[i].name);
+    }
     free(runs);
 }
 
@@ -85,6 +88,16 @@ static int load(const char *file, const char *name, json_t **report)
     return 0;
 }
 
+/* No two runs have all figures in common: it is a copy. */
+static int check_new(const struct scale_runs *runs, const struct run *run)
+{
+    for (size_t i = 0; i + 1 < runs->count; i++)
+        if (json_equal(runs->runs[i].report, run->report))
+            return err_set(EBADMSG, "%s is the same run as %s: it would count twice", run->name,
+                           runs->runs[i].name);
+    return 0;
+}
+
 int scale_runs_read(struct scale_runs *runs, const char *file, const char *name, double depth)
 {
     struct run *run = &runs->runs[runs->count];
@@ -99,13 +112,16 @@ int scale_runs_read(struct scale_runs *runs, const char *file, const char *name,
     run->depth = depth > 0 ? depth : number(json_object_get(run->report, "load"), "in_flight");
     run->rate = seconds > 0 ? ops / seconds : 0;
     run->latency_ns = ops > 0 ? total_ns / ops : 0;
+    run->name = strdup(name);
     runs->count++; /* from here on it is freed with the others */
+    if (!run->name)
+        return err_no_memory();
     if (run->rate <= 0)
         return err_set(EBADMSG, "%s: no ops in it, or it lasted no time", name);
     if (run->depth <= 0)
         return err_set(EBADMSG, "%s: tells no number of ops in flight: name the depth, DEPTH:%s",
                        name, name);
-    return 0;
+    return check_new(runs, run);
 }
 
 /* An op's time in the stage, ns; "" for what no stage covers. */

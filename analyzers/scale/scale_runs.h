@@ -18,7 +18,8 @@ int scale_runs_new(struct scale_runs **runs);
 void scale_runs_free(struct scale_runs *runs); /* NULL is fine */
 
 /* Reads a report. `depth`: the load's; 0: the ops that were in flight, on average. `name`: for
- * messages. -EBADMSG with the message when it is no report, or has no ops. */
+ * messages. -EBADMSG with the message when it is no report, has no ops, or is a copy of one that
+ * was read. */
 int scale_runs_read(struct scale_runs *runs, const char *file, const char *name, double depth);
 
 /* Adds the series of the runs, if there are any: points, stages, causes. */

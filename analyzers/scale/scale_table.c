@@ -76,12 +76,25 @@ static char *take_field(char **line, const char *separator)
     return field;
 }
 
-/* Parts the line at commas or semicolons, as RFC 4180 has it, where it has some; else at blanks. At
- * most MAX_WORDS fields are kept; what is returned may be one more. */
+/* What parts the line's fields; NULL: blanks. */
+static const char *separator_of(char **line)
+{
+    size_t length = strlen(*line);
+    if (**line == '|') { /* Markdown: bars stand around the row, too */
+        if (length > 1 && (*line)[length - 1] == '|')
+            (*line)[length - 1] = '\0';
+        ++*line;
+        return "|";
+    }
+    return strchr(*line, ';') ? ";" : strchr(*line, ',') ? "," : NULL;
+}
+
+/* Parts the line at its separator, as RFC 4180 has it, where it has one; else at blanks. At most
+ * MAX_WORDS fields are kept; what is returned may be one more. */
 static size_t split(char *line, char *words[MAX_WORDS])
 {
     size_t count = 0;
-    const char *separator = strchr(line, ';') ? ";" : strchr(line, ',') ? "," : NULL;
+    const char *separator = separator_of(&line);
     if (separator) {
         while (line && count <= MAX_WORDS) {
             char *field = take_field(&line, separator);

@@ -89,6 +89,26 @@ class Runs(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
             self.assertIn(f"a depth of {depth}", done.stderr)
 
+    def test_a_run_counts_once(self):
+        self.write((1, 2))
+        (self.place / "copy.json").write_text((self.place / "1.json").read_text())
+        (self.place / "link.json").symlink_to("1.json")
+        for arguments in (("1:1.json", "1:1.json"), ("1:1.json", "2:1.json"), ("1:1.json", "1.json"),
+                          ("2:2.json", "1:1.json", "4:./1.json"), ("1:1.json", "2:link.json")):
+            done = self.scale(*arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+            self.assertIn("given twice", done.stderr)
+        done = self.scale("1:1.json", "2:copy.json")
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+        self.assertIn("copy.json is the same run as 1.json", done.stderr)
+        # a file may be called so
+        (self.place / "8:1.json").write_text((self.place / "2.json").read_text())
+        one = self.series("1.json", "8:1.json")
+        self.assertEqual([point["depth"] for point in one["points"]], [1, 2])
+        done = self.scale("8:-")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard input is read as a table", done.stderr)
+
     def test_what_is_no_report(self):
         for text, words in (("{", "no JSON"), ("{}", "no report of optrail's"),
                             ('{"schema": "optrail.report/1"}', "no ops in it"),

@@ -167,6 +167,8 @@ class Tables(unittest.TestCase):
     def test_forms_of_tables(self):
         for text in ("1,10,100\n2,19,105\n", "1\t10\t100\n2\t19\t105\n", "1;10;100\n2;19;105\n",
                      "| depth | op/s | latency (ms) |\n|---|---|---|\n| 1 | 10 | 100 |\n| 2 | 19 | 105 |\n",
+                     "|depth|op/s|latency (ms)|errors, retries|\n|:--|--:|:-:|---|\n|1|10|100|1,200|\n"
+                     "| 2 | 19 | 105 | 7; or 8 |\n",
                      '"iops","depth","lat_ms"\n"10","1","100"\n"19","2","105"\r\n',
                      "# by hand\n\n# depth ops/s latency(s)\n2 19 0.105\n1 10 .1\n",
                      "\ufeffthreads,IOPS,latency (usec),errors\n1,10,100000,0\n2,19,105000,3\n",
@@ -184,6 +186,9 @@ class Tables(unittest.TestCase):
                 ("1 nan\n", 1, "'nan' is no number"), ("1 0x10\n", 1, "no number"),
                 ("1 1e13\n", 1, "below 1e12"), ("1 1e-300\n", 1, "above 0.000001"),
                 ("1 10 20 7\n", 1, "more fields"), ('1,"1,200",10\n', 1, "'1,200' is no number"),
+                ("| depth | iops |\n|---|---|\n| 1 | 1,200 |\n", 3, "'1,200' is no number"),
+                ("| 1,200 | 5 |\n", 1, "'1,200' is no number"), ("| | 5 |\n", 1, "'' is no number"),
+                ("| 1 |\n", 1, "needs a depth and a rate"),
                 ("depth,iops,lat(parsec)\n1,1,1\n", 1, "unit of the latency"), ("1 10\0\n", 1, "no text"),
                 ("1 " + "9" * 5000 + "\n", 1, "4,095"), ("1 10 1,5x\n", 1, "is no number"),
                 ("".join(f"s{i}\n1 1\n" for i in range(65)), 130, "more than 64 series"),
