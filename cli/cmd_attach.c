@@ -189,7 +189,7 @@ static int run(int argc, char **argv)
         .tracing = {.each = {.allow_slow = allow_slow, .seconds = seconds}, .follow = follow},
     };
     char basic_path[PATH_MAX];
-    int error = report_output_check(&output);
+    int error = report_output_check(&output, path, 0, NULL);
     if (!error)
         error = check_live();
     if (!error)

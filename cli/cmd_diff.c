@@ -3,14 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "common_options.h"
 #include "compare.h"
 #include "diff_render.h"
 #include "err.h"
+#include "inputs.h"
 #include "interrupt.h"
+#include "output_width.h"
+#include "report_output.h"
 #include "run_data.h"
 
 #define MOST_CONDITIONS 64
@@ -155,16 +156,13 @@ static int write_json(const struct report_diff *diff)
 
 static int write_answer(const struct report_diff *diff)
 {
-    struct winsize size;
     bool standard = json && strcmp(json, "-") == 0;
-    int width = 0, result = json && !standard ? write_json(diff) : 0;
+    int result = json && !standard ? write_json(diff) : 0;
     if (result < 0)
         return result;
     if (standard || (format && strcmp(format, "json") == 0))
         return render_diff_json(diff, stdout);
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        width = size.ws_col;
-    return render_diff_text(diff, width, all, stdout);
+    return render_diff_text(diff, output_width(), all, stdout);
 }
 
 /* What cannot be told is a failure, too, but none that costs the answer: *untold has its message.
@@ -233,8 +231,16 @@ static int run(int argc, char **argv)
     comparison.count = argc;
     comparison.names = argv;
     int result = split(argc, argv, &before, &after);
+    const struct report_output written = {.json = json};
     if (result == 0)
         result = parse_conditions(&comparison);
+    /* a run may be compared with itself; within a side it would count twice */
+    if (result == 0)
+        result = inputs_differ(before, argv);
+    if (result == 0)
+        result = inputs_differ(argc - after, argv + after);
+    if (result == 0)
+        result = report_output_check(&written, path, argc, argv);
     if (result < 0)
         return result;
     result = supervise(work, &comparison, &supervisor_options);

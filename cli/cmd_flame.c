@@ -47,7 +47,8 @@ static const struct option_row options[] = {
      .type = OPTION_STRING,
      .argument = "FILE",
      .value = &output.file,
-     .text = "write to FILE (-: to standard output); its name's end tells the format"},
+     .text = "write to FILE (-: to standard output); its name's end tells the format, and one that "
+             "no format has is refused"},
     {.name = "format",
      .type = OPTION_STRING,
      .argument = "NAME",
@@ -208,15 +209,30 @@ static int read_options(void)
     return result < 0 ? result : read_tail();
 }
 
+/* "x.svg", not "x", "x/y", ".x" or "/dev/stdout". */
+static bool has_ending(const char *file)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+
+    return *name && strchr(name + 1, '.');
+}
+
 /* The form that is asked for; NULL with the message. */
 static const struct flame_renderer *choose_renderer(void)
 {
-    const struct flame_renderer *renderer = NULL;
     if (output.format)
         return flame_renderer_by_name(output.format);
-    if (output.file)
-        renderer = flame_renderer_by_file(output.file);
-    return renderer ? renderer : flame_renderer_by_name("svg");
+    const struct flame_renderer *renderer =
+        output.file ? flame_renderer_by_file(output.file) : NULL;
+    if (renderer || !output.file || !has_ending(output.file))
+        return renderer ? renderer : flame_renderer_by_name("svg");
+    char endings[256] = "";
+    for (const struct flame_renderer *row = flame_renderers; row->name; row++)
+        snprintf(endings + strlen(endings), sizeof(endings) - strlen(endings), "%s%s",
+                 row == flame_renderers ? "" : " ", row->suffixes);
+    err_set(EINVAL, "-o %s: no form has this ending: choose one of %s, or say --format NAME",
+            output.file, endings);
+    return NULL;
 }
 
 static int write_to(const struct flame_renderer *renderer, const struct flame_result *made,
@@ -318,7 +334,7 @@ static int run(int argc, char **argv)
         return err_set(EINVAL, "--format %s is not for a terminal: name a file with -o",
                        renderer->name);
     const struct report_output file = {.file = output.file};
-    result = report_output_check(&file);
+    result = report_output_check(&file, request.path, argc, argv);
     if (result == 0 && argc == 0) {
         live.rate = rate ? (uint32_t)rate : RATE;
         return flame_run_live(&request, &live, renderer, deliver);

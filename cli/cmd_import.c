@@ -54,15 +54,31 @@ static int read_all(FILE *in, const char *name, char **bytes, size_t *size)
     return 0;
 }
 
-/* What a report calls it: a path would fill the line. */
-static const char *short_name(const char *file)
+static const char *last_part(const char *file)
 {
     const char *slash = strrchr(file, '/');
 
     return slash && slash[1] ? slash + 1 : file;
 }
 
-static int take(struct import *import, const struct import_format *format, const char *file)
+/* What a report calls the file at `index`: a path would fill the line. Devices, and files whose
+ * last parts are equal, keep theirs. */
+static const char *short_name(int index, int count, char *const *files)
+{
+    const char *name = last_part(files[index]);
+    struct stat status;
+
+    if (stat(files[index], &status) == 0 && !S_ISREG(status.st_mode))
+        return files[index];
+    for (int i = 0; i < count; i++)
+        if (i != index && strcmp(last_part(files[i]), name) == 0)
+            return files[index];
+    return name;
+}
+
+/* `name` is what it is called in the report. */
+static int take(struct import *import, const struct import_format *format, const char *file,
+                const char *name)
 {
     struct stat status;
     char *bytes = NULL;
@@ -76,8 +92,7 @@ static int take(struct import *import, const struct import_format *format, const
                      ? err_set(EISDIR, "%s: is a directory: name a file", file)
                      : read_all(in, standard ? "standard input" : file, &bytes, &size);
     if (result == 0)
-        result = import_take(import, format, standard ? "standard input" : short_name(file), bytes,
-                             size);
+        result = import_take(import, format, standard ? "standard input" : name, bytes, size);
     if (!standard)
         fclose(in);
     free(bytes);
@@ -93,7 +108,7 @@ static int answer(int argc, char **argv, const struct import_format *format)
     if (result == 0)
         result = import_new(report, &import);
     for (int i = 0; result == 0 && i < argc; i++)
-        result = take(import, format, argv[i]);
+        result = take(import, format, argv[i], short_name(i, argc, argv));
     if (result == 0)
         result = import_finish(import);
     if (result == 0)
@@ -107,17 +122,32 @@ static int answer(int argc, char **argv, const struct import_format *format)
     return result;
 }
 
+/* A form that has nothing to show looks like an answer. */
+static int check_form(void)
+{
+    static const struct {
+        const char *form, *needs;
+    } rows[] = {{"locks", "locks are seen in running daemons and in traces"},
+                {"perfetto", "of ops it keeps the sum of each stage, not when each step was"}};
+
+    for (size_t i = 0; output.format && i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(output.format, rows[i].form) == 0)
+            return err_set(EINVAL,
+                           "--format %s cannot be made of imported evidence: %s; choose another "
+                           "form",
+                           rows[i].form, rows[i].needs);
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     const struct import_format *format = NULL;
-    int result = report_output_check(&output);
+    int result = report_output_check(&output, NULL, argc, argv);
 
     if (result == 0)
+        result = check_form();
+    if (result == 0)
         result = inputs_differ(argc, argv);
-    if (result == 0)
-        result = inputs_keep(argc, argv, output.file);
-    if (result == 0)
-        result = inputs_keep(argc, argv, output.json);
     if (result < 0)
         return result;
     if (from && strcmp(from, "auto") != 0) {

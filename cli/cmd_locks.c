@@ -6,6 +6,7 @@
 
 #include "common_options.h"
 #include "err.h"
+#include "inputs.h"
 #include "interrupt.h"
 #include "knob_values.h"
 #include "live_locks.h"
@@ -88,7 +89,9 @@ static int run(int argc, char **argv)
 {
     if (!output.format)
         output.format = "locks";
-    int result = report_output_check(&output);
+    int result = report_output_check(&output, path, argc, argv);
+    if (result == 0)
+        result = inputs_differ(argc, argv);
     if (result < 0)
         return result;
     if (argc == 0)

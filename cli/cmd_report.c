@@ -147,16 +147,9 @@ int report_traces(int count, char **traces, const char *path_file,
 
 static int run(int argc, char **argv)
 {
-    int result = report_output_check(&output);
+    int result = report_output_check(&output, path, argc, argv);
     if (result == 0)
         result = inputs_differ(argc, argv);
-    if (result == 0)
-        result = inputs_keep(argc, argv, output.file);
-    if (result == 0)
-        result = inputs_keep(argc, argv, output.json);
-    if (result == 0)
-        result = inputs_keep(argc, argv, output.save);
-
     return result < 0 ? result : report_traces(argc, argv, path, &output);
 }
 

@@ -113,6 +113,9 @@ static int store(const struct option_row *row, const char *text)
         *(bool *)row->value = true;
         return 0;
     case OPTION_STRING:
+        if (!*text)
+            return err_set(EINVAL, "--%s needs a value: --%s %s", row->name, row->name,
+                           row->argument);
         *(const char **)row->value = text;
         return 0;
     case OPTION_NUMBER:
@@ -209,5 +212,9 @@ int command_parse(const struct command *command, int *argc, char **argv)
         }
     }
     *argc = kept;
+    for (int i = 0; result == 0 && i < kept; i++)
+        if (!*argv[i])
+            result = err_set(EINVAL, "%s: an empty argument names nothing: %s %s", command->name,
+                             command->name, command->arguments);
     return result < 0 ? result : check_count(command, kept);
 }

@@ -6,11 +6,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "err.h"
+#include "inputs.h"
+#include "output_width.h"
 
 static const struct renderer *renderer_of(const struct report_output *output)
 {
@@ -44,24 +45,26 @@ static int check_file(const char *file)
                : err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
 }
 
-int report_output_check(const struct report_output *output)
+int report_output_check(const struct report_output *output, const char *path, int count,
+                        char *const *inputs)
 {
-    int result = renderer_of(output) ? 0 : -EINVAL;
+    const char *const files[] = {output->file, output->json, output->save};
+    const char *const options[] = {"-o", "--json", "--save"};
+    char *const path_inputs[] = {(char *)path};
+    int result = renderer_of(output) ? outputs_differ(3, files, options) : -EINVAL;
 
-    if (result == 0 && output->file && output->json && strcmp(output->file, output->json) == 0)
-        result = err_set(EINVAL, "-o and --json name the same file: %s", output->file);
-    if (result == 0 && output->file)
-        result = check_file(output->file);
-    if (result == 0 && output->json)
-        result = check_file(output->json);
+    if (result == 0 && output->file && output->json && is_standard_output(output->file) &&
+        is_standard_output(output->json))
+        result = err_set(EINVAL, "-o and --json both name the standard output");
     if (result == 0 && output->save && is_standard_output(output->save))
         result = err_set(EINVAL, "--save needs the name of a file");
-    if (result == 0 && output->save &&
-        ((output->file && strcmp(output->file, output->save) == 0) ||
-         (output->json && strcmp(output->json, output->save) == 0)))
-        result = err_set(EINVAL, "--save and the report name the same file: %s", output->save);
-    if (result == 0 && output->save)
-        result = check_file(output->save);
+    for (int i = 0; result == 0 && i < 3; i++) {
+        result = inputs_keep(count, inputs, files[i]);
+        if (result == 0)
+            result = inputs_keep(1, path_inputs, files[i]);
+        if (result == 0 && files[i])
+            result = check_file(files[i]);
+    }
     return result;
 }
 
@@ -72,21 +75,11 @@ bool report_output_windows(const struct report_output *output)
     return output->save != NULL || (renderer && renderer->windows);
 }
 
-/* A terminal may be narrower than the 100 columns that the text form takes otherwise. */
-static int terminal_width(void)
-{
-    struct winsize size;
-
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-        return 0;
-    return size.ws_col > 0 && size.ws_col < 100 ? size.ws_col : 0;
-}
-
 static int write_stdout(const struct renderer *renderer, const struct report_output *output,
                         const struct report *report)
 {
     const struct render_options options = {
-        .width = terminal_width(), .all_locks = output->all_locks, .tails = output->tails};
+        .width = output_width(), .all_locks = output->all_locks, .tails = output->tails};
 
     return renderer->render(report, &options, stdout);
 }

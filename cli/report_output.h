@@ -42,9 +42,11 @@ struct report_output {
                 "report` and compared by `optrail diff`"                                           \
     }
 
-/* Checks format and files before any work is done. -EINVAL for wrong use; any other negative errno
- * for a file that cannot be written. */
-int report_output_check(const struct report_output *output);
+/* Checks format and files before any work is done. `path` (NULL: none) and the `count` inputs are
+ * read, and must not be written to. -EINVAL for wrong use; any other negative errno for a file that
+ * cannot be written. */
+int report_output_check(const struct report_output *output, const char *path, int count,
+                        char *const *inputs);
 
 /* Whether ops by windows of time are wanted: for the profile, or by the form. */
 bool report_output_windows(const struct report_output *output);
