@@ -63,6 +63,9 @@ def slept(known, waits):
 
 
 PUT_ASIDE_NS = 1000000
+# The program reads its clock outside of the call whose wait is captured: the way in and out, with the
+# programs that hang on it, is no wait. Of waits that are hardly longer it is more than a twentieth.
+CALL_NS = 10000
 
 
 def sums(known, pairs):
@@ -105,7 +108,7 @@ def check_kind(kind, made, hold_us, seconds):
     if hold_us < 5:
         return right, wrong  # a lock that is held for less than a system call: many do not sleep
     assert put_aside <= 3 + len(pairs) / 5, f"{put_aside} waits were not captured"
-    assert total >= 0.95 * knew, "the waits' sum is not what the program waited"
+    assert total >= 0.95 * knew - CALL_NS * len(pairs), "the waits' sum is not what the program waited"
     return right, wrong
 
 
