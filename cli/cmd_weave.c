@@ -33,14 +33,30 @@ static const struct option_row options[] = {
     {0},
 };
 
+/* NAME: FILE:LINE LINE... in FUNCTION */
+static void print_place(const struct weave_rules *rules, const struct weaving *weaving, size_t rule,
+                        FILE *out)
+{
+    const struct weave_outcome *outcome = &weaving->outcomes[rule];
+    const char *before = ":";
+    fprintf(out, "%s: %s", rules->rows[rule].name, outcome->file);
+    for (size_t i = 0; i < weaving->file_count; i++)
+        for (size_t k = 0; k < weaving->files[i].line_count; k++)
+            if (weaving->files[i].lines[k].rule == rule) {
+                fprintf(out, "%s%u", before, weaving->files[i].lines[k].line);
+                before = " ";
+            }
+    fprintf(out, " in %s\n", outcome->function);
+}
+
 static void print_outcomes(const struct weave_rules *rules, const struct weaving *weaving,
                            FILE *out)
 {
     for (size_t i = 0; i < rules->count; i++) {
         const struct weave_outcome *outcome = &weaving->outcomes[i];
-        const char *file = outcome->file ? outcome->file : rules->rows[i].files[0];
+        const char *file = outcome->file ? outcome->file : rules->rows[i].files.rows[0];
         if (outcome->state == WEAVE_PLACED)
-            fprintf(out, "%s: %s:%u\n", rules->rows[i].name, file, outcome->line);
+            print_place(rules, weaving, i, out);
         else
             fprintf(out, "%s: %s: %s: %s\n", rules->rows[i].name,
                     outcome->state == WEAVE_ABSENT ? "passed over" : "refused", file,

@@ -7,12 +7,20 @@
 #include "cxx_functions.h"
 #include "err.h"
 
+/* What a stretch of code does to the brackets around it. */
+struct effect {
+    long braces, parentheses;
+};
+
 /* An #if that is open. */
 struct branch {
-    long depth;   /* of braces, where the branch began */
-    bool plain;   /* #ifdef __cplusplus: always taken */
-    bool dead;    /* below #if 0 */
-    bool outside; /* whether what is around it is dead */
+    struct effect before, first; /* where it began; what its first branch that is alive does */
+    size_t rows;                 /* of code, behind that first branch */
+    size_t begin;                /* of the #if, in bytes */
+    bool plain;                  /* #ifdef __cplusplus: always taken */
+    bool dead;                   /* below #if 0, or the #else of a branch that is always taken */
+    bool outside;                /* whether what is around it is dead */
+    bool ended, other;           /* a branch that is alive has ended; #else was there */
     unsigned line;
 };
 
@@ -38,72 +46,142 @@ static bool is(const char *word, size_t length, const char *text)
     return strlen(text) == length && memcmp(word, text, length) == 0;
 }
 
-static int take_directive(const char *source, const struct cxx_token *token, struct branch *stack,
-                          int *count, long depth)
+struct gathering {
+    struct cxx_code *code;
+    struct branch stack[MAX_BRANCHES];
+    int branches;
+    struct effect now;
+};
+
+static struct effect since(const struct gathering *gathering, const struct branch *branch)
+{
+    return (struct effect){gathering->now.braces - branch->before.braces,
+                           gathering->now.parentheses - branch->before.parentheses};
+}
+
+static int begin_branch(struct gathering *gathering, const struct cxx_token *token, size_t length,
+                        const char *rest, const char *end)
+{
+    int count = gathering->branches;
+    if (count == MAX_BRANCHES)
+        return err_set(EINVAL, "line %u: more than %d #if within each other", token->line,
+                       MAX_BRANCHES);
+    bool outside = count > 0 && gathering->stack[count - 1].dead;
+    while (rest < end && (*rest == ' ' || *rest == '\t'))
+        rest++;
+    bool zero = length == 2 && rest < end && *rest == '0' &&
+                (rest + 1 == end || rest[1] == ' ' || rest[1] == '\t' || rest[1] == '/');
+    gathering->stack[gathering->branches++] = (struct branch){
+        .before = gathering->now,
+        .begin = token->begin,
+        .plain = length == 5 && memmem(rest, (size_t)(end - rest), "__cplusplus", 11),
+        .dead = outside || zero,
+        .outside = outside,
+        .line = token->line,
+    };
+    return 0;
+}
+
+/* The branch ends at this directive. Branches that all do the same to their brackets are
+ * alternatives of one text, `#if A / if (x) { / #else / if (y) { / #endif`: the first stands for
+ * them. */
+static int end_branch(struct gathering *gathering, struct branch *branch, unsigned line)
+{
+    struct effect effect = since(gathering, branch);
+    if (branch->dead || branch->plain)
+        return 0;
+    bool uneven = effect.braces || branch->first.braces;
+    if (branch->ended && uneven && effect.braces != branch->first.braces)
+        return err_set(EINVAL,
+                       "line %u: a branch of the #if in line %u opens or closes a brace on its own",
+                       line, branch->line);
+    if (!branch->ended) {
+        branch->first = effect;
+        branch->rows = gathering->code->count;
+        branch->ended = true;
+    } else if (uneven || (effect.parentheses && effect.parentheses == branch->first.parentheses)) {
+        gathering->code->count = branch->rows;
+        gathering->now.parentheses = branch->before.parentheses + branch->first.parentheses;
+    }
+    return 0;
+}
+
+static int add_guard(struct cxx_code *code, size_t begin, size_t end)
+{
+    struct cxx_range *guards = reallocarray(code->guards, code->guard_count + 1, sizeof(*guards));
+    if (!guards)
+        return err_no_memory();
+    code->guards = guards;
+    guards[code->guard_count++] = (struct cxx_range){begin, end};
+    return 0;
+}
+
+static int take_directive(struct gathering *gathering, const struct cxx_token *token)
 {
     size_t length;
-    const char *end, *word = directive_word(source, token, &length, &end);
-    const char *rest = word + length;
-    if (is(word, length, "if") || is(word, length, "ifdef") || is(word, length, "ifndef")) {
-        if (*count == MAX_BRANCHES)
-            return err_set(EINVAL, "line %u: more than %d #if within each other", token->line,
-                           MAX_BRANCHES);
-        bool outside = *count > 0 && stack[*count - 1].dead;
-        while (rest < end && (*rest == ' ' || *rest == '\t'))
-            rest++;
-        bool zero = is(word, length, "if") && rest < end && *rest == '0' &&
-                    (rest + 1 == end || rest[1] == ' ' || rest[1] == '\t' || rest[1] == '/');
-        stack[(*count)++] = (struct branch){
-            .depth = depth,
-            .plain = length == 5 && memmem(rest, (size_t)(end - rest), "__cplusplus", 11),
-            .dead = outside || zero,
-            .outside = outside,
-            .line = token->line,
-        };
+    const char *end, *word = directive_word(gathering->code->source, token, &length, &end);
+    if (is(word, length, "if") || is(word, length, "ifdef") || is(word, length, "ifndef"))
+        return begin_branch(gathering, token, length, word + length, end);
+    bool ends = is(word, length, "endif"), other = is(word, length, "else");
+    if (!ends && !other && !is(word, length, "elif"))
+        return 0;
+    if (gathering->branches == 0)
+        return err_set(EINVAL, "line %u: this stands behind no #if", token->line);
+    struct branch *branch = &gathering->stack[gathering->branches - 1];
+    int result = end_branch(gathering, branch, token->line);
+    if (result)
+        return result;
+    branch->other |= other;
+    if (!ends) { /* the #else of __cplusplus is never taken */
+        branch->dead = branch->outside || branch->plain;
+        if (branch->ended)
+            gathering->now = branch->before;
         return 0;
     }
-    bool ends = is(word, length, "endif");
-    if (!ends && !is(word, length, "else") && !is(word, length, "elif"))
+    gathering->branches--;
+    if (!branch->ended)
         return 0;
-    if (*count == 0)
-        return err_set(EINVAL, "line %u: this stands behind no #if", token->line);
-    struct branch *branch = &stack[*count - 1];
-    if (!branch->plain && depth != branch->depth)
+    if (branch->first.braces && !branch->other)
         return err_set(EINVAL,
                        "line %u: a branch of the #if in line %u opens or closes a brace on its own",
                        token->line, branch->line);
-    if (ends)
-        --*count;
-    else
-        branch->dead = branch->outside;
+    gathering->now.braces = branch->before.braces + branch->first.braces;
+    return branch->first.braces || branch->first.parentheses
+               ? add_guard(gathering->code, branch->begin, token->end)
+               : 0;
+}
+
+static int take_code(struct gathering *gathering, const struct cxx_token *token)
+{
+    char first = gathering->code->source[token->begin];
+    if (token->kind == CXX_MARK) {
+        gathering->now.braces += (first == '{') - (first == '}');
+        gathering->now.parentheses += (first == '(') - (first == ')');
+    }
+    if (gathering->now.braces < 0)
+        return err_set(EINVAL, "line %u: this brace closes nothing", token->line);
+    gathering->code->rows[gathering->code->count++] = *token;
     return 0;
 }
 
 static int gather(struct cxx_code *code)
 {
-    struct branch stack[MAX_BRANCHES];
-    int branches = 0;
-    long depth = 0;
+    struct gathering gathering = {.code = code};
     for (size_t i = 0; i < code->tokens.count; i++) {
         const struct cxx_token *token = &code->tokens.rows[i];
-        if (token->kind == CXX_DIRECTIVE) {
-            int result = take_directive(code->source, token, stack, &branches, depth);
-            if (result)
-                return result;
-        }
-        if (token->kind == CXX_DIRECTIVE || token->kind == CXX_COMMENT ||
-            (branches > 0 && stack[branches - 1].dead))
-            continue;
-        char first = code->source[token->begin];
-        depth += token->kind == CXX_MARK ? (first == '{') - (first == '}') : 0;
-        if (depth < 0)
-            return err_set(EINVAL, "line %u: this brace closes nothing", token->line);
-        code->rows[code->count++] = *token;
+        int branches = gathering.branches, result = 0;
+        if (token->kind == CXX_DIRECTIVE)
+            result = take_directive(&gathering, token);
+        else if (token->kind != CXX_COMMENT && !(branches && gathering.stack[branches - 1].dead))
+            result = take_code(&gathering, token);
+        if (result)
+            return result;
     }
-    if (branches > 0)
-        return err_set(EINVAL, "line %u: the #if does not end", stack[branches - 1].line);
-    if (depth > 0)
-        return err_set(EINVAL, "%ld braces are open at the end of the file", depth);
+    if (gathering.branches > 0)
+        return err_set(EINVAL, "line %u: the #if does not end",
+                       gathering.stack[gathering.branches - 1].line);
+    if (gathering.now.braces > 0)
+        return err_set(EINVAL, "%ld braces are open at the end of the file", gathering.now.braces);
     return 0;
 }
 
@@ -124,6 +202,7 @@ void cxx_code_free(struct cxx_code *code)
 {
     cxx_tokens_free(&code->tokens);
     free(code->rows);
+    free(code->guards);
     *code = (struct cxx_code){0};
 }
 

@@ -69,13 +69,35 @@ static size_t skip_angles(const struct search *search, size_t at, size_t end)
     return at;
 }
 
-/* What may follow the parameters of a function before its body. */
+/* What may follow the parameters of a function before its body. An & stands behind them as the
+ * last of them; in front of a name it belongs to a type. */
 static bool ends_parameters(const struct search *search, size_t at, size_t end)
 {
-    static const char *const behind[] = {":",        "->",       "&",        "const",
-                                         "volatile", "throw",    "noexcept", "final",
-                                         "try",      "override", "requires", NULL};
+    static const char *const behind[] = {":",        "->",       "const",         "volatile",
+                                         "throw",    "noexcept", "final",         "try",
+                                         "override", "requires", "__attribute__", NULL};
+    for (size_t i = 0; i < 2 && is(search, at, "&"); i++)
+        at++;
     return at >= end || is_any(search, at, behind) || (is_word(search, at) && at + 1 == end);
+}
+
+/* Whether the parenthesis at row `at` belongs to such a word: no parameters. */
+static bool is_attribute(const struct search *search, size_t at)
+{
+    static const char *const words[] = {"__attribute__", "alignas",  "decltype", "noexcept",
+                                        "explicit",      "__typeof", "typeof",   NULL};
+    return at > 0 && is_any(search, at - 1, words);
+}
+
+/* Behind the name of the operator whose word stands at row `at`: its parameters. */
+static size_t skip_operator(const struct search *search, size_t at, size_t end)
+{
+    at++;
+    if (is(search, at, "(") && is(search, at + 1, ")"))
+        at += 2;
+    while (at < end && !is(search, at, "("))
+        at++;
+    return at < end ? at : end;
 }
 
 /* The row of the parenthesis that opens the parameters; `end` when this is no function. */
@@ -84,26 +106,56 @@ static size_t find_parameters(const struct search *search, size_t start, size_t 
     for (size_t i = start; i < end; i++) {
         if (is(search, i, "template") && is(search, i + 1, "<"))
             i = skip_angles(search, i + 1, end) - 1;
-        if (is(search, i, "=") && !is(search, i - 1, "operator"))
+        if (is(search, i, "operator"))
+            return skip_operator(search, i, end);
+        if (is(search, i, "="))
             return end;
         if (!is(search, i, "("))
             continue;
         size_t close = cxx_code_match(search->code, i);
         if (close >= end)
             return end;
-        if (i > start && ends_parameters(search, close + 1, end))
+        if (i > start && !is_attribute(search, i) && ends_parameters(search, close + 1, end))
             return i;
         i = close;
     }
     return end;
 }
 
+/* The row where a name begins that is more than a word: that of `operator`, or of the macro in
+ * MACRO(name)(parameters); the parenthesis when it is a word. */
+static size_t odd_name(const struct search *search, size_t start, size_t parenthesis)
+{
+    for (size_t i = parenthesis; i > start && parenthesis - i < 8; i--)
+        if (is(search, i - 1, "operator"))
+            return i - 1;
+    size_t at = parenthesis;
+    if (at > start && is(search, at - 1, ")"))
+        for (at--; at > start && !is(search, at, "(");)
+            at--;
+    return at > start && at < parenthesis && is_word(search, at - 1) ? at - 1 : parenthesis;
+}
+
+/* Appends rows [begin, end) to the name; words that stand side by side keep a blank. */
+static void append_rows(char *name, const struct search *search, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        size_t used = strlen(name);
+        if (i > begin && is_word(search, i) && is_word(search, i - 1))
+            snprintf(name + used, MAX_NAME - used, " ");
+        append(name, search, i);
+    }
+}
+
 /* Puts the qualified name that ends before the parenthesis behind the scopes. */
 static void function_name(const struct search *search, size_t start, size_t parenthesis, char *name)
 {
-    size_t at = parenthesis;
+    size_t odd = odd_name(search, start, parenthesis), at = odd;
     size_t parts[32], count = 0;
-    while (at > start && count < 32) {
+    bool goes_on = odd == parenthesis || (odd > start && is(search, odd - 1, "::"));
+    if (odd < parenthesis && goes_on)
+        at--;
+    while (goes_on && at > start && count < 32) {
         at--;
         if (is(search, at, ">")) { /* template arguments have no part in the name */
             int depth = 1;
@@ -126,9 +178,10 @@ static void function_name(const struct search *search, size_t start, size_t pare
     while (count-- > 0) {
         append(name, search, parts[count]);
         size_t used = strlen(name);
-        if (count > 0 && !is(search, parts[count], "~"))
+        if ((count > 0 || odd < parenthesis) && !is(search, parts[count], "~"))
             snprintf(name + used, MAX_NAME - used, "::");
     }
+    append_rows(name, search, odd, parenthesis);
 }
 
 static bool has_signature(const struct search *search, size_t open)
@@ -206,9 +259,12 @@ static bool is_class(const struct search *search, size_t start, size_t end)
     static const char *const words[] = {"class", "struct", "union", NULL};
     if (!is_any(search, start, words))
         return false;
-    for (size_t i = start; i < end && !is(search, i, ":"); i++)
-        if (is(search, i, "(") || is(search, i, "="))
+    for (size_t i = start; i < end && !is(search, i, ":"); i++) {
+        if (is(search, i, "(") && is_attribute(search, i))
+            i = cxx_code_match(search->code, i);
+        else if (is(search, i, "(") || is(search, i, "="))
             return false;
+    }
     return true;
 }
 

@@ -7,15 +7,22 @@
 /*
  * Where the functions of a C++ file have their bodies, found without a preprocessor. Limits: a
  * macro is what it looks like; functions of classes that stand inside functions are not found; a
- * file in which a branch of #if opens or closes a brace on its own is refused.
+ * file in which a branch of #if opens or closes a brace that the others do not is refused.
  */
 
-/* The tokens that are code: no comments, no directives, nothing below #if 0. */
+struct cxx_range {
+    size_t begin, end; /* bytes of the source */
+};
+
+/* The tokens that are code: no comments, no directives, nothing below #if 0. Of the branches of an
+ * #if that all open the same bracket the first is there. */
 struct cxx_code {
     const char *source; /* weak */
     struct cxx_tokens tokens;
     struct cxx_token *rows; /* owned */
     size_t count;
+    struct cxx_range *guards; /* such #if, to their #endif: no line may be put inside; owned */
+    size_t guard_count;
 };
 
 /* Cuts the source (weak: it must outlive the code) and checks it. 0, or a negative errno with
@@ -35,7 +42,8 @@ struct cxx_body {
 };
 
 /* Finds the one body of the function "a::b::f"; unnamed namespaces have no part in the name,
- * template arguments neither. `signature` (or NULL) is looked for in the parameters, blanks and
+ * template arguments neither; an operator is "a::operator==", "a::operator bool", what a macro
+ * names "MACRO(name)". `signature` (or NULL) is looked for in the parameters, blanks and
  * comments aside. Returns 0, -ENOENT when there is none, or another negative errno, with err_set:
  * several bodies are refused. */
 int cxx_function_find(const struct cxx_code *code, const char *function, const char *signature,

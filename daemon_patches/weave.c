@@ -10,24 +10,22 @@
 
 #include "err.h"
 #include "weave_place.h"
+#include "weave_text.h"
 
 /* No source file of a daemon is larger. */
 #define MAX_BYTES (16 << 20)
 
-#define MARK_BEGIN " /* optrail:"
-#define MARK_END   " */"
-
 /* Whether the line (without its end) is one of ours. */
 static bool is_ours(const char *line, size_t length)
 {
-    size_t end = strlen(MARK_END), begin = strlen(MARK_BEGIN);
-    if (length < end || memcmp(line + length - end, MARK_END, end) != 0)
+    size_t end = strlen(WEAVE_MARK_END), begin = strlen(WEAVE_MARK_BEGIN);
+    if (length < end || memcmp(line + length - end, WEAVE_MARK_END, end) != 0)
         return false;
     length -= end;
     size_t at = length;
     while (at > 0 && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", line[at - 1]) && line[at - 1])
         at--;
-    return at < length && at >= begin && memcmp(line + at - begin, MARK_BEGIN, begin) == 0;
+    return at < length && at >= begin && memcmp(line + at - begin, WEAVE_MARK_BEGIN, begin) == 0;
 }
 
 static int make_clean(struct weave_file *file)
@@ -110,8 +108,9 @@ static const char *line_end(const struct weave_file *file, size_t offset)
     return offset > 1 && file->clean[offset - 2] == '\r' ? "\r\n" : "\n";
 }
 
-/* Takes ownership of text, even when it fails. Lines with one offset keep the order of rules. */
-static int add_line(struct weave_file *file, size_t offset, size_t rule, char *text)
+/* Takes ownership of text, even when it fails. Lines with one offset keep the order of rules, but
+ * what stands behind a statement comes before what stands in front of the next. */
+static int add_line(struct weave_file *file, size_t offset, bool in_front, size_t rule, char *text)
 {
     struct weave_line *lines = reallocarray(file->lines, file->line_count + 1, sizeof(*lines));
     if (!lines) {
@@ -120,65 +119,67 @@ static int add_line(struct weave_file *file, size_t offset, size_t rule, char *t
     }
     file->lines = lines;
     size_t at = file->line_count++;
-    for (; at > 0 && lines[at - 1].offset > offset; at--)
+    for (; at > 0 && (lines[at - 1].offset > offset ||
+                      (lines[at - 1].offset == offset && lines[at - 1].in_front && !in_front));
+         at--)
         lines[at] = lines[at - 1];
-    lines[at] = (struct weave_line){.offset = offset, .rule = rule, .text = text};
+    lines[at] =
+        (struct weave_line){.offset = offset, .in_front = in_front, .rule = rule, .text = text};
     return 0;
 }
 
-/* The statement of a rule. At the exit an object's destructor makes the call, so that each return
- * and each exception passes it; C++11 is needed for its lambda. */
-static char *statement(const struct weave_rule *rule)
+static int add_spot(struct weave_file *file, const struct weave_rule *rule, size_t index,
+                    const struct weave_spot *spot, unsigned number)
 {
-    char *text = NULL;
-    int length = rule->position == WEAVE_EXIT
-                     ? asprintf(&text,
-                                "auto optrail_call_%s = [&]() { %s; }; struct optrail_at_exit_%s { "
-                                "decltype(optrail_call_%s) &call; ~optrail_at_exit_%s() { call(); "
-                                "} } optrail_exit_%s = {optrail_call_%s}; (void)optrail_exit_%s;",
-                                rule->name, rule->probe, rule->name, rule->name, rule->name,
-                                rule->name, rule->name, rule->name)
-                     : asprintf(&text, "%s;", rule->probe);
-    return length < 0 ? NULL : text;
-}
-
-static int place_rule(struct weave_file *file, const struct cxx_code *code,
-                      const struct weave_rule *rule, size_t index)
-{
-    size_t offset, indent;
-    int result = weave_place(code, file->clean_size, rule, &offset, &indent);
-    if (result)
-        return result;
-    char *call = statement(rule), *text = NULL;
-    int blanks = (int)strspn(file->clean + indent, " \t");
-    if (!call || asprintf(&text, "%.*s%s" MARK_BEGIN "%s" MARK_END "%s", blanks,
-                          file->clean + indent, call, rule->name, line_end(file, offset)) < 0) {
-        free(call);
-        return err_no_memory();
-    }
+    char *call = weave_statement_text(rule, spot->text, number), *text = NULL;
+    int blanks = (int)strspn(file->clean + spot->indent, " \t");
+    int length = !call ? -1
+                       : asprintf(&text, "%.*s%s" WEAVE_MARK_BEGIN "%s" WEAVE_MARK_END "%s", blanks,
+                                  file->clean + spot->indent, call, rule->name,
+                                  line_end(file, spot->offset));
     free(call);
-    return add_line(file, offset, index, text);
+    if (length < 0)
+        return err_no_memory();
+    bool in_front = spot->text == WEAVE_TEXT_BEFORE || rule->position == WEAVE_BEFORE;
+    return add_line(file, spot->offset, in_front, index, text);
 }
 
+/* -ENOENT: neither the function nor the call is in this file. */
+static int place_rule(struct weave_file *file, const struct weave_rule *rule, size_t index,
+                      const char **function)
+{
+    struct cxx_code code;
+    struct weave_spots spots = {0};
+    int result = cxx_code_read(file->clean, file->clean_size, &code);
+    if (result == 0)
+        result = weave_place(&code, file->clean_size, rule, &spots);
+    cxx_code_free(&code);
+    *function = spots.function;
+    for (size_t i = 0; result == 0 && i < spots.count; i++)
+        result = add_spot(file, rule, index, &spots.rows[i], (unsigned)i + 1);
+    free(spots.rows);
+    return result;
+}
+
+/* Tries the rule's files until the function is in one. */
 static int try_rule(struct weaving *weaving, const char *tree, const struct weave_rule *rule,
                     size_t index)
 {
     struct weave_outcome *outcome = &weaving->outcomes[index];
-    struct cxx_code code;
-    size_t file = 0;
     int result = -ENOENT;
-    for (size_t i = 0; result == -ENOENT && i < rule->file_count; i++) {
-        outcome->file = rule->files[i];
-        result = open_file(weaving, tree, rule->files[i], &file);
+    for (size_t i = 0; result == -ENOENT && i < rule->files.count; i++) {
+        size_t file;
+        result = open_file(weaving, tree, rule->files.rows[i], &file);
+        if (result == -ENOENT && outcome->file)
+            continue; /* the reason that was found in a file before it stands */
+        outcome->file = result == -ENOENT ? NULL : rule->files.rows[i];
+        free(outcome->reason);
+        outcome->reason = NULL;
+        if (result == 0)
+            result = place_rule(&weaving->files[file], rule, index, &outcome->function);
+        if (result && !(outcome->reason = strdup(err_message())))
+            return err_no_memory();
     }
-    if (result) {
-        outcome->file = result == -ENOENT ? NULL : outcome->file;
-        return result;
-    }
-    result = cxx_code_read(weaving->files[file].clean, weaving->files[file].clean_size, &code);
-    if (result == 0)
-        result = place_rule(&weaving->files[file], &code, rule, index);
-    cxx_code_free(&code);
     return result;
 }
 
@@ -194,23 +195,23 @@ static int add_include(struct weave_file *file, const struct weave_rules *rules)
     cxx_code_free(&code);
     if (result)
         return result;
-    if (asprintf(&text, "#include %s" MARK_BEGIN "include" MARK_END "%s", rules->include,
-                 line_end(file, offset)) < 0)
+    if (asprintf(&text, "#include %s" WEAVE_MARK_BEGIN "include" WEAVE_MARK_END "%s",
+                 rules->include, line_end(file, offset)) < 0)
         return err_no_memory();
-    return add_line(file, offset, rules->count, text);
+    return add_line(file, offset, false, rules->count, text);
 }
 
 static int refuse(struct weaving *weaving, size_t index)
 {
     struct weave_outcome *outcome = &weaving->outcomes[index];
-    if (outcome->state == WEAVE_PLACED)
+    if (!outcome->reason)
         outcome->reason = strdup(err_message());
     outcome->state = WEAVE_REFUSED;
     return outcome->reason ? 0 : err_no_memory();
 }
 
-/* Puts the lines into the clean text, and tells the rules where they went. */
-static int make_woven(struct weave_file *file, struct weaving *weaving)
+/* Puts the lines into the clean text. */
+static int make_woven(struct weave_file *file)
 {
     size_t size = file->clean_size, at = 0;
     unsigned line = 1;
@@ -230,9 +231,7 @@ static int make_woven(struct weave_file *file, struct weaving *weaving)
         size_t length = strlen(file->lines[i].text);
         memcpy(file->woven + file->woven_size, file->lines[i].text, length);
         file->woven_size += length;
-        if (file->lines[i].rule < weaving->outcome_count)
-            weaving->outcomes[file->lines[i].rule].line = line;
-        line++;
+        file->lines[i].line = line++;
     }
     return 0;
 }
@@ -244,7 +243,7 @@ static int finish_file(struct weave_file *file, const struct weave_rules *rules,
     if (file->line_count > 0 && add_include(file, rules) < 0)
         for (size_t i = 0; result == 0 && i < file->line_count; i++)
             result = refuse(weaving, file->lines[i].rule);
-    return result ? result : make_woven(file, weaving);
+    return result ? result : make_woven(file);
 }
 
 int weave_prepare(const char *tree, const struct weave_rules *rules, struct weaving *weaving)

@@ -14,15 +14,17 @@ enum weave_state { WEAVE_PLACED, WEAVE_ABSENT /* and optional */, WEAVE_REFUSED 
 
 struct weave_outcome {
     enum weave_state state;
-    const char *file; /* below the tree; weak: of the rules; NULL: none of them is there */
-    unsigned line;    /* of the inserted line in the new text */
-    char *reason;     /* owned; NULL when placed */
+    const char *file;     /* below the tree; weak: of the rules; NULL: none of them is there */
+    const char *function; /* that has the lines; weak: of the rules */
+    char *reason;         /* owned; NULL when placed */
 };
 
 /* A line that is put into a file. */
 struct weave_line {
     size_t offset; /* a line's beginning in the clean text */
+    bool in_front; /* of a statement; else behind one */
     size_t rule;   /* its row; the number of rules: the #include */
+    unsigned line; /* in the woven text, from 1 */
     char *text;    /* owned, with its line's end */
 };
 

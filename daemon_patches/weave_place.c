@@ -3,16 +3,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
-
-static bool is(const struct cxx_code *code, size_t at, const char *text)
-{
-    const struct cxx_token *row = &code->rows[at];
-    size_t length = strlen(text);
-    return row->end - row->begin == length && memcmp(code->source + row->begin, text, length) == 0;
-}
+#include "weave_anchor.h"
 
 static size_t line_begin(const struct cxx_code *code, size_t at)
 {
@@ -44,128 +39,134 @@ static int next_line(const struct cxx_code *code, size_t size, size_t at, unsign
     return 0;
 }
 
-/* Words of a statement that a line before or behind it would be torn from. */
-static bool is_control(const struct cxx_code *code, size_t at, bool after)
+/* Before the line of the token, when it is the first of it. */
+static int line_of(const struct cxx_code *code, const struct cxx_token *first, size_t *offset)
 {
-    static const char *const words[] = {"return", "goto",    "throw", "co_return", "if",
-                                        "else",   "for",     "while", "do",        "switch",
-                                        "case",   "default", "try",   "catch",     NULL};
-    for (int i = after ? 0 : 4; words[i]; i++)
-        if (is(code, at, words[i]))
-            return true;
-    return false;
-}
-
-/* The row of the bracket that opens what the one at row `at` closes. */
-static size_t match_back(const struct cxx_code *code, size_t at, size_t open)
-{
-    int depth = 0;
-    for (; at > open; at--) {
-        depth += is(code, at, ")") || is(code, at, "]") || is(code, at, "}");
-        depth -= is(code, at, "(") || is(code, at, "[") || is(code, at, "{");
-        if (depth == 0)
-            break;
-    }
-    return at;
-}
-
-/* The whole statement [*begin, *end] (*end is its semicolon) that the call at row `at` is in. */
-static int find_statement(const struct cxx_code *code, const struct cxx_body *body, size_t at,
-                          bool after, size_t *begin, size_t *end)
-{
-    unsigned line = code->rows[at].line;
-    size_t i = at;
-    for (; i > body->open + 1; i--) {
-        size_t before = i - 1;
-        if (is(code, before, ";") || is(code, before, "{") || is(code, before, "}"))
-            break;
-        if (is(code, before, ")") || is(code, before, "]"))
-            i = match_back(code, before, body->open) + 1;
-        else if (is(code, before, "(") || is(code, before, "[") || is(code, before, ",") ||
-                 is(code, before, ":") || is(code, before, "?"))
-            return err_set(EINVAL, "line %u: the call is a part of an expression", line);
-    }
-    *begin = i;
-    if (code->rows[i].kind != CXX_WORD && !is(code, i, "::"))
-        return err_set(EINVAL, "line %u: the statement of the call begins oddly", line);
-    for (; i < body->close; i++) {
-        if (is_control(code, i, after))
-            return err_set(EINVAL, "line %u: the call is not a statement of its own", line);
-        if (is(code, i, "(") || is(code, i, "[") || is(code, i, "{")) {
-            i = cxx_code_match(code, i);
-            if (i + 1 < body->close && is(code, i, ")") && code->rows[i + 1].kind == CXX_WORD)
-                return err_set(EINVAL, "line %u: a macro may rule over the statement", line);
-        } else if (is(code, i, ";")) {
-            *end = i;
-            return 0;
-        } else if (is(code, i, "}") || is(code, i, "?") || is(code, i, "&")) {
-            break; /* the call may not be reached */
-        }
-    }
-    return err_set(EINVAL, "line %u: the call is a part of an expression", line);
-}
-
-static int no_directive(const struct cxx_code *code, size_t begin, size_t end)
-{
-    for (size_t i = 0; i < code->tokens.count; i++) {
-        const struct cxx_token *row = &code->tokens.rows[i];
-        if (row->kind == CXX_DIRECTIVE && row->begin > code->rows[begin].begin &&
-            row->end < code->rows[end].begin)
-            return err_set(EINVAL, "line %u: a directive parts the statement", row->line);
-    }
-    return 0;
-}
-
-static int find_call(const struct cxx_code *code, const struct cxx_body *body, const char *anchor,
-                     size_t *call)
-{
-    size_t found = 0;
-    for (size_t i = body->open + 1; i < body->close; i++) {
-        size_t rows = cxx_code_spells(code, i, anchor);
-        if (rows == 0 || i + rows >= body->close || !is(code, i + rows, "("))
-            continue;
-        if (found++ > 0)
-            return err_set(EEXIST, "%s is called more than once, in lines %u and %u", anchor,
-                           code->rows[*call].line, code->rows[i].line);
-        *call = i;
-    }
-    return found ? 0 : err_set(ENOENT, "no call of %s is in it", anchor);
-}
-
-int weave_place(const struct cxx_code *code, size_t size, const struct weave_rule *rule,
-                size_t *offset, size_t *indent)
-{
-    struct cxx_body body;
-    size_t call = 0, begin = 0, end = 0;
-    int result = cxx_function_find(code, rule->function, rule->signature, &body);
-    if (result)
-        return result;
-    const struct cxx_token *open = &code->rows[body.open];
-    if (!rule->anchor) {
-        result = next_line(code, size, open->end, open->line, offset);
-        *indent = *offset;
-        return result;
-    }
-    result = find_call(code, &body, rule->anchor, &call);
-    if (result == 0)
-        result = find_statement(code, &body, call, rule->position == WEAVE_AFTER, &begin, &end);
-    if (result == 0)
-        result = no_directive(code, begin, end);
-    if (result)
-        return result;
-    const struct cxx_token *first = &code->rows[begin], *last = &code->rows[end];
-    *indent = line_begin(code, first->begin);
-    if (rule->position == WEAVE_AFTER)
-        return next_line(code, size, last->end, last->line, offset);
-    for (size_t i = *indent; i < first->begin; i++)
+    *offset = line_begin(code, first->begin);
+    for (size_t i = *offset; i < first->begin; i++)
         if (code->source[i] != ' ' && code->source[i] != '\t')
             return err_set(EINVAL, "line %u: more stands on the line before it", first->line);
-    *offset = *indent;
     size_t above = *offset - 1; /* a body has a line above, or its brace stands on this one */
     above -= above > 0 && code->source[above - 1] == '\r';
     if (above > 0 && code->source[above - 1] == '\\')
         return err_set(EINVAL, "line %u: the line above goes on in it", first->line);
     return 0;
+}
+
+static int add_spot(const struct cxx_code *code, struct weave_spots *spots, size_t offset,
+                    size_t indent, enum weave_text text)
+{
+    for (size_t i = 0; i < code->guard_count; i++)
+        if (offset > code->guards[i].begin && offset <= code->guards[i].end)
+            return err_set(EINVAL, "it stands in an #if whose branches open a bracket each");
+    struct weave_spot *rows = reallocarray(spots->rows, spots->count + 1, sizeof(*rows));
+    if (!rows)
+        return err_no_memory();
+    spots->rows = rows;
+    rows[spots->count++] = (struct weave_spot){offset, indent, text};
+    return 0;
+}
+
+/* The line behind the row that opens a block. */
+static int place_in(const struct cxx_code *code, size_t size, size_t open,
+                    struct weave_spots *spots)
+{
+    size_t offset;
+    const struct cxx_token *row = &code->rows[open];
+    int result = next_line(code, size, row->end, row->line, &offset);
+    return result ? result : add_spot(code, spots, offset, offset, WEAVE_PROBE);
+}
+
+static int place_before(const struct cxx_code *code, const struct weave_statement *statement,
+                        enum weave_text text, struct weave_spots *spots)
+{
+    size_t offset;
+    int result = line_of(code, &code->rows[statement->begin], &offset);
+    return result ? result : add_spot(code, spots, offset, offset, text);
+}
+
+static int place_after(const struct cxx_code *code, size_t size,
+                       const struct weave_statement *statement, enum weave_text text,
+                       struct weave_spots *spots)
+{
+    size_t offset;
+    const struct cxx_token *first = &code->rows[statement->begin];
+    const struct cxx_token *last = &code->rows[statement->end];
+    int result = next_line(code, size, last->end, last->line, &offset);
+    return result ? result : add_spot(code, spots, offset, line_begin(code, first->begin), text);
+}
+
+static int place_around(const struct cxx_code *code, size_t size, const struct cxx_body *body,
+                        const struct weave_rule *rule, const struct weave_statement *statement,
+                        struct weave_spots *spots)
+{
+    int result = 0;
+    if (rule->texts[WEAVE_TEXT_BEFORE])
+        result = place_before(code, statement, WEAVE_TEXT_BEFORE, spots);
+    if (result == 0 && rule->texts[WEAVE_TEXT_AFTER])
+        result = place_after(code, size, statement, WEAVE_TEXT_AFTER, spots);
+    if (result == 0 && rule->texts[WEAVE_TEXT_LEAVE]) {
+        result = weave_declarable(code, body, statement);
+        if (result == 0)
+            result = place_after(code, size, statement, WEAVE_TEXT_LEAVE, spots);
+    }
+    return result;
+}
+
+static int place_anchor(const struct cxx_code *code, size_t size, const struct cxx_body *body,
+                        const struct weave_rule *rule, size_t at, struct weave_spots *spots)
+{
+    struct weave_statement statement;
+    size_t open;
+    if (rule->position == WEAVE_IN) {
+        int result = weave_block(code, body, at, rule->anchor, &open);
+        return result ? result : place_in(code, size, open, spots);
+    }
+    bool after = rule->position != WEAVE_BEFORE;
+    int result = weave_statement(code, body, at, after, &statement);
+    if (result)
+        return result;
+    if (rule->position == WEAVE_AROUND)
+        return place_around(code, size, body, rule, &statement, spots);
+    return after ? place_after(code, size, &statement, WEAVE_PROBE, spots)
+                 : place_before(code, &statement, WEAVE_PROBE, spots);
+}
+
+/* The first of the alternatives that has a body. */
+static int find_function(const struct cxx_code *code, const struct weave_rule *rule,
+                         struct cxx_body *body, const char **function)
+{
+    int result = -ENOENT;
+    size_t signatures = rule->signatures.count;
+    for (size_t i = 0; i < rule->functions.count; i++)
+        for (size_t k = 0; k < (signatures ? signatures : 1); k++) {
+            *function = rule->functions.rows[i];
+            result = cxx_function_find(code, *function, rule->signatures.rows[k], body);
+            if (result != -ENOENT)
+                return result;
+        }
+    return result;
+}
+
+int weave_place(const struct cxx_code *code, size_t size, const struct weave_rule *rule,
+                struct weave_spots *spots)
+{
+    struct cxx_body body;
+    size_t *anchors = NULL, count = 0;
+    *spots = (struct weave_spots){0};
+    int result = find_function(code, rule, &body, &spots->function);
+    if (result == 0 && !rule->anchor)
+        result = place_in(code, size, body.open, spots);
+    else if (result == 0)
+        result = weave_anchors(code, &body, rule, &anchors, &count);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = place_anchor(code, size, &body, rule, anchors[i], spots);
+    free(anchors);
+    if (result) {
+        free(spots->rows);
+        *spots = (struct weave_spots){0};
+    }
+    return result;
 }
 
 /* Whether the directive's word is `word`. */

@@ -5,12 +5,24 @@
 #include "cxx_functions.h"
 #include "weave_rules.h"
 
-/* Finds where the line of a rule goes: *offset is a line's beginning in the source of `size` bytes,
- * *indent a line whose blanks it takes. Returns 0, -ENOENT when the function or the call is not
- * there, another negative errno when it is there and no line can be put there safely; with
- * err_set. */
+/* Where a line goes. */
+struct weave_spot {
+    size_t offset; /* a line's beginning in the source */
+    size_t indent; /* of a line whose blanks it takes */
+    enum weave_text text;
+};
+
+struct weave_spots {
+    struct weave_spot *rows; /* owned */
+    size_t count;
+    const char *function; /* that of the alternatives that is there; weak: of the rule */
+};
+
+/* Finds where the lines of a rule go in the source of `size` bytes. Returns 0, -ENOENT when the
+ * function or the call is not there, another negative errno when it is there and no line can be put
+ * there safely; with err_set, and `spots` empty. */
 int weave_place(const struct cxx_code *code, size_t size, const struct weave_rule *rule,
-                size_t *offset, size_t *indent);
+                struct weave_spots *spots);
 
 /* The same for the #include: behind the last one of the first block, outside of #if (that of a
  * header against its second reading aside). */

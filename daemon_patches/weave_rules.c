@@ -28,34 +28,56 @@ static int take_name(const struct yaml_file *file, const yaml_node_t *node, void
     return result;
 }
 
+static int add_name(const struct yaml_file *file, const yaml_node_t *node,
+                    struct weave_names *names)
+{
+    if (names->count == WEAVE_ALTERNATIVES)
+        return yaml_wrong(file, node, "at most %d alternatives are taken", WEAVE_ALTERNATIVES);
+    int result = take_line(file, node, &names->rows[names->count]);
+    names->count += names->rows[names->count] != NULL;
+    return result;
+}
+
+static int take_alternative(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    return add_name(file, node, context);
+}
+
+/* One text, or a list of alternatives. */
+static int take_names(const struct yaml_file *file, const yaml_node_t *node,
+                      struct weave_names *names)
+{
+    if (node->type == YAML_SCALAR_NODE)
+        return names->count ? yaml_wrong(file, node, "this is said twice")
+                            : add_name(file, node, names);
+    return yaml_each_item(file, node, take_alternative, names);
+}
+
 static int take_file(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    struct weave_rule *rule = context;
-    if (rule->file_count == WEAVE_FILES)
-        return yaml_wrong(file, node, "a rule has at most %d files", WEAVE_FILES);
-    int result = take_line(file, node, &rule->files[rule->file_count]);
-    const char *name = rule->files[rule->file_count];
-    if (!name)
+    struct weave_names *files = context;
+    int result = add_name(file, node, files);
+    if (result)
         return result;
-    rule->file_count++;
-    if (result == 0 && (*name == '/' || strstr(name, "..")))
+    const char *name = files->rows[files->count - 1];
+    if (*name == '/' || strstr(name, ".."))
         return yaml_wrong(file, node, "files lie below the tree: no '/' in front and no '..'");
-    return result;
+    return 0;
 }
 
 static int take_files(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return yaml_each_item(file, node, take_file, context);
+    return yaml_each_item(file, node, take_file, &((struct weave_rule *)context)->files);
 }
 
 static int take_function(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return take_line(file, node, &((struct weave_rule *)context)->function);
+    return take_names(file, node, &((struct weave_rule *)context)->functions);
 }
 
 static int take_signature(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return take_line(file, node, &((struct weave_rule *)context)->signature);
+    return take_names(file, node, &((struct weave_rule *)context)->signatures);
 }
 
 static int take_position(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -66,8 +88,11 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
         enum weave_position position;
     } rows[] = {{"entry", false, WEAVE_ENTRY},
                 {"exit", false, WEAVE_EXIT},
+                {"exit late", false, WEAVE_EXIT_LATE},
                 {"before ", true, WEAVE_BEFORE},
-                {"after ", true, WEAVE_AFTER}};
+                {"after ", true, WEAVE_AFTER},
+                {"around ", true, WEAVE_AROUND},
+                {"in ", true, WEAVE_IN}};
     struct weave_rule *rule = context;
     char *text = NULL;
     int result = rule->position ? yaml_wrong(file, node, "this is said twice")
@@ -81,25 +106,85 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
             result = err_no_memory();
     }
     if (result == 0 && !rule->position)
-        result = yaml_wrong(file, node, "a place is entry, exit, 'before CALL' or 'after CALL'");
+        result = yaml_wrong(file, node,
+                            "a place is entry, exit, 'exit late', or before, after, around or in "
+                            "with what is called there");
     free(text);
     return result;
 }
 
-/* The probe stays an expression of its own: what would end its line or comment is refused. */
-static int take_probe(const struct yaml_file *file, const yaml_node_t *node, void *context)
+static int take_behind(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    struct weave_rule *rule = context;
-    int result = take_line(file, node, &rule->probe);
-    if (result == 0 && rule->probe &&
-        (strpbrk(rule->probe, ";#\\{}") || strstr(rule->probe, "//") || strstr(rule->probe, "/*")))
+    return take_line(file, node, &((struct weave_rule *)context)->behind);
+}
+
+static int take_occurrence(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    const char *text;
+    char *end;
+    int result = yaml_string(file, node, &text);
+    if (result)
+        return result;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end || value > 1000)
+        return yaml_wrong(file, node, "a number from 1 to 1000 is wanted here");
+    ((struct weave_rule *)context)->occurrence = (unsigned)value;
+    return 0;
+}
+
+static int take_every(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    return yaml_bool(file, node, &((struct weave_rule *)context)->every);
+}
+
+/* The probe stays an expression of its own: what would end its line or comment is refused. */
+static int take_text(const struct yaml_file *file, const yaml_node_t *node, char **text)
+{
+    int result = take_line(file, node, text);
+    if (result == 0 && *text &&
+        (strpbrk(*text, ";#\\{}") || strstr(*text, "//") || strstr(*text, "/*")))
         return yaml_wrong(file, node, "a probe is one call: without ; # \\ { } and comments");
     return result;
 }
 
+#define TAKE_TEXT(name, which)                                                                     \
+    static int name(const struct yaml_file *file, const yaml_node_t *node, void *context)          \
+    {                                                                                              \
+        return take_text(file, node, &((struct weave_rule *)context)->texts[which]);               \
+    }
+TAKE_TEXT(take_probe, WEAVE_PROBE)
+TAKE_TEXT(take_before, WEAVE_TEXT_BEFORE)
+TAKE_TEXT(take_after, WEAVE_TEXT_AFTER)
+TAKE_TEXT(take_leave, WEAVE_TEXT_LEAVE)
+
 static int take_optional(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     return yaml_bool(file, node, &((struct weave_rule *)context)->optional);
+}
+
+static int check_rule(const struct yaml_file *file, const yaml_node_t *node,
+                      const struct weave_rule *rule)
+{
+    bool around = rule->texts[WEAVE_TEXT_BEFORE] || rule->texts[WEAVE_TEXT_AFTER] ||
+                  rule->texts[WEAVE_TEXT_LEAVE];
+    if (!rule->name || !rule->files.count || !rule->functions.count || !rule->position ||
+        (!rule->texts[WEAVE_PROBE] && !around))
+        return yaml_wrong(file, node, "a rule has a name, files, a function, at and a probe");
+    if (rule->position == WEAVE_AROUND ? rule->texts[WEAVE_PROBE] || !around : around)
+        return yaml_wrong(file, node,
+                          "'around' has before, after and leave, or some of them; all other places "
+                          "have a probe");
+    const char *kept = rule->texts[rule->position == WEAVE_AROUND ? WEAVE_TEXT_LEAVE : WEAVE_PROBE];
+    if ((rule->position == WEAVE_EXIT || rule->position == WEAVE_AROUND) && kept &&
+        strncmp(kept, "OPTRAIL_TEXT", 12) == 0)
+        return yaml_wrong(file, node, "a text cannot be kept until the exit: use 'exit late'");
+    if ((rule->behind || rule->every || rule->occurrence) && !rule->anchor)
+        return yaml_wrong(file, node,
+                          "behind, occurrence and every choose among calls: 'at' names "
+                          "none");
+    if (rule->every && (rule->behind || rule->occurrence))
+        return yaml_wrong(file, node, "every takes all calls: no behind and no occurrence");
+    return 0;
 }
 
 static int take_rule(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -107,7 +192,10 @@ static int take_rule(const struct yaml_file *file, const yaml_node_t *node, void
     static const struct yaml_key keys[] = {
         {"name", take_name},         {"files", take_files},
         {"function", take_function}, {"signature", take_signature},
-        {"at", take_position},       {"probe", take_probe},
+        {"at", take_position},       {"behind", take_behind},
+        {"every", take_every},       {"occurrence", take_occurrence},
+        {"probe", take_probe},       {"before", take_before},
+        {"after", take_after},       {"leave", take_leave},
         {"optional", take_optional}, {0},
     };
     struct weave_rules *rules = context;
@@ -118,14 +206,14 @@ static int take_rule(const struct yaml_file *file, const yaml_node_t *node, void
     struct weave_rule *rule = &rows[rules->count++];
     *rule = (struct weave_rule){0};
     int result = yaml_each_key(file, node, keys, rule);
-    if (result)
-        return result;
-    if (!rule->name || !rule->file_count || !rule->function || !rule->position || !rule->probe)
-        return yaml_wrong(file, node, "a rule has a name, files, a function, at and a probe");
-    for (size_t i = 0; i + 1 < rules->count; i++)
-        if (strcmp(rows[i].name, rule->name) == 0 || strcmp(rule->name, "include") == 0)
-            return yaml_wrong(file, node, "the name '%s' is taken", rule->name);
-    return 0;
+    if (result == 0)
+        result = check_rule(file, node, rule);
+    for (size_t i = 0; result == 0 && i + 1 < rules->count; i++)
+        if (strcmp(rows[i].name, rule->name) == 0)
+            result = yaml_wrong(file, node, "the name '%s' is taken", rule->name);
+    if (result == 0 && strcmp(rule->name, "include") == 0)
+        result = yaml_wrong(file, node, "the name 'include' is taken");
+    return result;
 }
 
 static int take_rules(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -159,17 +247,24 @@ int weave_rules_read_file(const char *name, struct weave_rules *rules)
     return result;
 }
 
+static void free_names(struct weave_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->rows[i]);
+}
+
 void weave_rules_free(struct weave_rules *rules)
 {
     for (size_t i = 0; i < rules->count; i++) {
         struct weave_rule *rule = &rules->rows[i];
-        for (size_t k = 0; k < rule->file_count; k++)
-            free(rule->files[k]);
+        free_names(&rule->files);
+        free_names(&rule->functions);
+        free_names(&rule->signatures);
+        for (size_t k = 0; k < WEAVE_TEXTS; k++)
+            free(rule->texts[k]);
         free(rule->name);
-        free(rule->function);
-        free(rule->signature);
         free(rule->anchor);
-        free(rule->probe);
+        free(rule->behind);
     }
     free(rules->rows);
     free(rules->include);

@@ -6,20 +6,40 @@
 #include <stddef.h>
 
 /* Where in a function a probe is put (docs/weave.md). */
-enum weave_position { WEAVE_NOWHERE, WEAVE_ENTRY, WEAVE_EXIT, WEAVE_BEFORE, WEAVE_AFTER };
+enum weave_position {
+    WEAVE_NOWHERE,
+    WEAVE_ENTRY,
+    WEAVE_EXIT,
+    WEAVE_EXIT_LATE,
+    WEAVE_BEFORE,
+    WEAVE_AFTER,
+    WEAVE_AROUND,
+    WEAVE_IN
+};
 
-#define WEAVE_FILES 8
+/* What is put there: the probe, or what WEAVE_AROUND has in its stead. */
+enum weave_text { WEAVE_PROBE, WEAVE_TEXT_BEFORE, WEAVE_TEXT_AFTER, WEAVE_TEXT_LEAVE, WEAVE_TEXTS };
+
+#define WEAVE_ALTERNATIVES 8
 
 /* All texts are owned. */
+struct weave_names {
+    char *rows[WEAVE_ALTERNATIVES];
+    size_t count;
+};
+
 struct weave_rule {
-    char *name;               /* a-z, 0-9 and _ */
-    char *files[WEAVE_FILES]; /* alternatives below the tree, the first that is there counts */
-    size_t file_count;
-    char *function;  /* "a::b::f" */
-    char *signature; /* or NULL */
+    char *name; /* a-z, 0-9 and _ */
+    /* alternatives, tried in this order until the function is found */
+    struct weave_names files;      /* below the tree */
+    struct weave_names functions;  /* "a::b::f" */
+    struct weave_names signatures; /* or none */
     enum weave_position position;
-    char *anchor; /* of WEAVE_BEFORE and WEAVE_AFTER: what is called; else NULL */
-    char *probe;  /* the call, without a semicolon */
+    char *anchor;             /* of those that have one: what is called; else NULL */
+    char *behind;             /* only anchors behind this text count, or NULL */
+    unsigned occurrence;      /* which of the anchors, from 1; 0: there is only one */
+    bool every;               /* all of them */
+    char *texts[WEAVE_TEXTS]; /* calls without semicolons, or NULL */
     bool optional;
 };
 

@@ -94,7 +94,7 @@ class Weave(unittest.TestCase):
         lines = self.tree.store.read_text().splitlines()
         for rule in RULES:
             place = [i + 1 for i, line in enumerate(lines) if f"optrail:{rule['name']} */" in line]
-            self.assertIn(f"{rule['name']}: store.cc:{place[0]}\n", said)
+            self.assertIn(f"{rule['name']}: store.cc:{place[0]} in {rule['function']}\n", said)
 
     def test_a_rule_without_its_place_changes_nothing(self):
         said = self.tree.weave(rules=RULES + one(function="outer::Store::put"), expect=1)
@@ -119,7 +119,7 @@ class Weave(unittest.TestCase):
     def test_calls_that_are_no_statement(self):
         for text in ("if (x) g();", "if (g()) return;", "if (x)\n    g();", "else\n    g();",
                      "return g();", "EACH(x)\n    g();", "h(g());", "x ? g() : h();",
-                     "a && g();", "case 1: g();", "do g(); while (x);", "g(); h();"):
+                     "a && g();", "a || g();", "do g(); while (x);", "g(); h();"):
             with self.subTest(text):
                 self.refused(f"void f()\n{{\n  {text}\n}}\n", "line ", at="after g")
 
@@ -131,8 +131,11 @@ class Weave(unittest.TestCase):
                 self.assertEqual(woven[-2], "  PROBE(1, 0); /* optrail:rule */")
 
     def test_a_brace_that_one_branch_opens(self):
-        self.refused("void f()\n{\n#ifdef A\n  if (x) {\n#else\n  {\n#endif\n  }\n}\n",
-                     "opens or closes a brace on its own")
+        for branches in ("#ifdef A\n  if (x) {\n#else\n  y();\n#endif",
+                         "#ifdef A\n  if (x) {\n#endif", "#ifdef A\n  {{\n#else\n  {\n#endif"):
+            with self.subTest(branches):
+                self.refused(f"void f()\n{{\n{branches}\n  }}\n}}\n",
+                             "opens or closes a brace on its own")
 
     def test_a_body_on_one_line(self):
         self.refused("void f() { return; }\n", "more stands on the line")
@@ -143,7 +146,13 @@ class Weave(unittest.TestCase):
 
     def test_rules_that_are_wrong(self):
         for wrong, reason in (({"probe": "a; b"}, "a probe is one call"),
-                              ({"at": "around g"}, "a place is entry"),
+                              ({"at": "beside g"}, "a place is entry"),
+                              ({"at": "around g"}, "'around' has before, after and leave"),
+                              ({"leave": "PROBE(1, 0)"}, "all other places have a probe"),
+                              ({"occurrence": 1}, "'at' names none"),
+                              ({"at": "after g", "occurrence": 0}, "a number from 1"),
+                              ({"at": "after g", "every": True, "behind": "x"}, "every takes all"),
+                              ({"at": "exit", "probe": "OPTRAIL_TEXT(a, 0, b, 0)"}, "exit late"),
                               ({"name": "A b"}, "a rule's name"),
                               ({"files": ["../x.cc"]}, "below the tree"),
                               ({"wher": "x"}, "unknown key 'wher'")):
