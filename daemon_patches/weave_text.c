@@ -28,28 +28,62 @@ static const char *argument_end(const char *at)
     return at;
 }
 
-/* An object with the values that the arguments have here, the first aside, which is the name of the
- * point. A local class may not know the function's variables, and C++98 has no lambda. */
-static void put_object(FILE *out, const struct weave_rule *rule, const char *call, unsigned number)
+/* A probe, `if (condition) POINT_MACRO(point, arguments)`: the first argument is a name, no value.
+ */
+struct call {
+    int condition_length; /* 0: no condition */
+    const char *condition, *name, *first;
+};
+
+static struct call parse_call(const char *text)
 {
-    const char *name = rule->name, *open = strchr(call, '(');
-    const char *first = open ? argument_end(open + 1) : NULL;
+    struct call call = {.name = text};
+    const char *open = strncmp(text, "if", 2) == 0 ? text + 2 + strspn(text + 2, " ") : text;
+    if (open > text && *open == '(') {
+        const char *at = open + 1, *end;
+        while (*(end = argument_end(at)) == ',')
+            at = end + 1;
+        if (*end == ')') {
+            call.condition = open;
+            call.condition_length = (int)(end + 1 - open);
+            call.name = end + 1 + strspn(end + 1, " ");
+        }
+    }
+    open = strchr(call.name, '(');
+    call.first = open ? argument_end(open + 1) : call.name + strlen(call.name);
+    return call;
+}
+
+/* An object with the values that condition and arguments have here. A local class may not know the
+ * function's variables, and C++98 has no lambda. */
+static void put_object(FILE *out, const struct weave_rule *rule, const char *text, unsigned number)
+{
+    const char *name = rule->name, *before = " = {";
+    struct call call = parse_call(text);
     unsigned count = 0;
     fprintf(out, "struct optrail_at_exit_%s_%u { ", name, number);
-    for (const char *at = first; at && *at == ','; at = argument_end(at + 1))
+    if (call.condition)
+        fprintf(out, "bool told; ");
+    for (const char *at = call.first; *at == ','; at = argument_end(at + 1))
         fprintf(out, "uint64_t value_%u; ", count++);
-    fprintf(out, "~optrail_at_exit_%s_%u() { %.*s", name, number,
-            (int)((first ? first : call + strlen(call)) - call), call);
+    fprintf(out, "~optrail_at_exit_%s_%u() { %s%.*s", name, number,
+            call.condition ? "if (told) " : "", (int)(call.first - call.name), call.name);
     for (unsigned i = 0; i < count; i++)
         fprintf(out, ", value_%u", i);
-    fprintf(out, "%s; } } optrail_exit_%s_%u", first ? ")" : "", name, number);
-    unsigned i = 0;
-    for (const char *at = first, *end; at && *at == ','; at = end) {
+    fprintf(out, "%s; } } optrail_exit_%s_%u", *call.first ? ")" : "", name, number);
+    if (call.condition) {
+        fprintf(out, "%s%.*s ? true : false", before, call.condition_length, call.condition);
+        before = ", ";
+    }
+    for (const char *at = call.first, *end; *at == ','; at = end, before = ", ") {
         at += 1 + strspn(at + 1, " \t");
         end = argument_end(at);
-        fprintf(out, "%s(uint64_t)(%.*s)", i++ ? ", " : " = {", (int)(end - at), at);
+        fprintf(out, "%s", before);
+        if (call.condition) /* only then the arguments have values */
+            fprintf(out, "%.*s ? ", call.condition_length, call.condition);
+        fprintf(out, "(uint64_t)(%.*s)%s", (int)(end - at), at, call.condition ? " : 0" : "");
     }
-    fprintf(out, "%s; (void)optrail_exit_%s_%u;", count ? "}" : "", name, number);
+    fprintf(out, "%s; (void)optrail_exit_%s_%u;", before[0] == ',' ? "}" : "", name, number);
 }
 
 /* The same with what the arguments are at the exit: C++11 has the lambda that this needs. */

@@ -27,6 +27,7 @@ bool Op::operator==(const Op &other) const
   return id == other.id;
 }
 
+static Op *none;
 struct Store {
   Mutex lock;
   int work(Op *op, int times);
@@ -96,6 +97,8 @@ class Places(unittest.TestCase):
     def test_the_program_of_an_old_compiler_tells_all(self):
         rules = [
             rule(name="left", at="exit", probe="PROBE(1, op->id)"),
+            rule(name="null", at="exit", probe="if (none) PROBE(11, none->id)"),
+            rule(name="some", at="exit", probe="if ((times, op)) PROBE(12, op->id)"),
             rule(name="guard", at="around Mutex::Locker guard", before="PROBE(2, &lock == 0)",
                  after="PROBE(3, lock.held)", leave="PROBE(4, (i, op->id))"),
             rule(name="every", at="before lock.Lock", every=True, probe="PROBE(5, times)"),
@@ -106,7 +109,7 @@ class Places(unittest.TestCase):
             rule(name="equal", at="entry", probe="PROBE(10, id)", function="Op::operator=="),
         ]
         said = self.tree.weave(rules=rules)
-        self.assertIn("guard: store.cc:35 37 38 in Store::work\n", said)
+        self.assertIn("guard: store.cc:38 40 41 in Store::work\n", said)
         self.assertIn("equal: store.cc:19 in Op::operator==\n", said)
         program = self.tree.path / "program"
         subprocess.run([os.environ["CXX"], "-std=gnu++98", "-Wall", "-Wextra", "-Werror",
@@ -115,9 +118,9 @@ class Places(unittest.TestCase):
         done = subprocess.run([program], capture_output=True, text=True, check=False)
         once = lambda turn: [f"8 {turn}", "2 0", "locked", "3 1", "work 7"]
         self.assertEqual(done.stdout.splitlines(), [
-            "1 7",  # the value at the entry, at each return
-            *once(0), "4 7", "unlocked", "5 1", "locked", "unlocked", "1 7",
-            *once(0), "4 7", "unlocked", *once(1), "4 7", "unlocked", "1 7",
+            "12 7", "1 7",  # the value at the entry, at each return
+            *once(0), "4 7", "unlocked", "5 1", "locked", "unlocked", "12 7", "1 7",
+            *once(0), "4 7", "unlocked", *once(1), "4 7", "unlocked", "12 7", "1 7",
             "9 0", "10 7"])
         self.tree.weave("--undo", rules=rules)
         self.assertEqual(self.tree.store.read_text(), OLD)
