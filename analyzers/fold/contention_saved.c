@@ -11,14 +11,14 @@
 static void save_levels(const struct flow_levels *levels, struct profile_writer *writer)
 {
     uint64_t used = 0;
-    if (!levels->any)
+    if (!levels->span.any)
         return;
     for (size_t i = 0; i < FLOW_LEVELS; i++)
         used += levels->sums[i] > 0;
     profile_put_row(writer, "flow-levels");
-    profile_put_number(writer, levels->shift);
-    profile_put_number(writer, levels->first_ns);
-    profile_put_number(writer, levels->last_ns);
+    profile_put_number(writer, levels->span.shift);
+    profile_put_number(writer, levels->span.first_ns);
+    profile_put_number(writer, levels->span.last_ns);
     profile_put_number(writer, used);
     for (size_t i = 0; i < FLOW_LEVELS; i++) {
         if (levels->sums[i] == 0)
@@ -41,7 +41,8 @@ static int load_levels(struct flow_levels *levels, struct profile_reader *reader
     flow_levels_cover(levels, first_ns, last_ns, shift);
     for (uint64_t i = 0; i < used; i++) {
         uint64_t window = profile_number(reader, count - 1), sum = profile_number(reader, MOST);
-        window = (((first_ns >> shift) + window) >> (levels->shift - shift)) - levels->base;
+        window =
+            (((first_ns >> shift) + window) >> (levels->span.shift - shift)) - levels->span.base;
         if (profile_reader_result(reader) == 0)
             levels->sums[window] += sum;
     }

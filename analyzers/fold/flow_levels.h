@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "time_span.h"
+
 /*
- * How many ops were under way, on average over each of up to 1,024 windows of time. All windows are
- * of one length, a power of two of ns, and begin at multiples of it; when the time grows too long
- * for them, two become one. So the sums of two traces add up to exactly those of both traces in
- * one, which the numbers of ops at each instant would not. Not thread-safe.
+ * How many ops were under way, on average over each of up to 1,024 windows of time. The sums of two
+ * traces add up to exactly those of both traces in one, which the numbers of ops at each instant
+ * would not. Not thread-safe.
  */
 #define FLOW_LEVELS          1024
 #define FLOW_LEVEL_PROCESSES 4096 /* of those beyond no level is counted */
@@ -22,11 +23,7 @@ struct flow_process {
 };
 
 struct flow_levels {
-    uint32_t shift;    /* a window is 1 << shift ns long */
-    bool any;          /* something was seen: what follows counts */
-    uint64_t first_ns; /* the earliest and the latest time seen */
-    uint64_t last_ns;
-    uint64_t base;                  /* the number of the first window, from time 0 on */
+    struct time_span span;          /* from the earliest time seen to the latest */
     uint64_t sums[FLOW_LEVELS];     /* ops times ns */
     struct flow_process *processes; /* owned; open addressing; NULL until the first one */
     size_t process_count;

@@ -50,7 +50,7 @@ const struct window_cell *windows_cell(const struct window_row *row, size_t wind
 
 size_t windows_count(const struct windows *windows)
 {
-    return windows->any ? (size_t)((windows->last_ns >> windows->shift) - windows->base) + 1 : 0;
+    return time_span_windows(&windows->span);
 }
 
 static int create(const struct fold_options *options, void **state)
@@ -95,52 +95,17 @@ static void join_cells(struct window_cell *to, struct window_cell *from)
     *from = (struct window_cell){0};
 }
 
-/* Two windows become one. */
-static void halve(struct windows *windows)
+static void join_windows(void *state, size_t to, size_t from)
 {
-    uint64_t odd = windows->base % 2;
-    for (size_t i = 0; i < windows->row_count; i++) {
-        struct window_row *row = &windows->rows[i];
-        for (size_t w = 0; w < WINDOWS; w++) {
-            size_t to = (w + odd) / 2;
-            for (size_t s = 0; s < cells_a_window(row) && to != w; s++)
-                join_cells(cell_of(row, to, s), cell_of(row, w, s));
-        }
-    }
-    windows->base /= 2;
-    windows->shift++;
-}
-
-static void move(struct windows *windows, size_t by)
-{
-    for (size_t i = 0; i < windows->row_count; i++) {
-        struct window_row *row = &windows->rows[i];
-        size_t cells = by * cells_a_window(row), all = WINDOWS * cells_a_window(row);
-        for (size_t j = all; j-- > cells;) /* what is moved out at the end is empty */
-            join_cells(&row->cells[j], &row->cells[j - cells]);
-    }
-    windows->base -= by;
+    struct windows *windows = state;
+    for (size_t i = 0; i < windows->row_count; i++)
+        for (size_t s = 0; s < cells_a_window(&windows->rows[i]); s++)
+            join_cells(cell_of(&windows->rows[i], to, s), cell_of(&windows->rows[i], from, s));
 }
 
 static void cover(struct windows *windows, uint64_t begin_ns, uint64_t end_ns, uint32_t shift)
 {
-    if (!windows->any) {
-        windows->any = true;
-        windows->shift = FIRST_SHIFT;
-        windows->first_ns = begin_ns;
-        windows->last_ns = end_ns;
-        windows->base = begin_ns >> FIRST_SHIFT;
-    }
-    if (begin_ns < windows->first_ns)
-        windows->first_ns = begin_ns;
-    if (end_ns > windows->last_ns)
-        windows->last_ns = end_ns;
-    while (windows->shift < shift ||
-           (windows->last_ns >> windows->shift) - (windows->first_ns >> windows->shift) >= WINDOWS)
-        halve(windows);
-    uint64_t base = windows->first_ns >> windows->shift;
-    if (base < windows->base)
-        move(windows, (size_t)(windows->base - base));
+    time_span_cover(&windows->span, WINDOWS, begin_ns, end_ns, shift, join_windows, windows);
 }
 
 static struct window_row *row_of(struct windows *windows, const char *type, const struct path *path)
@@ -195,8 +160,8 @@ static int add_trail(void *state, const struct trail *trail, const struct op_div
     struct window_row *row = row_of(windows, division->type, division->path);
     if (!row)
         return -ENOMEM;
-    cover(windows, trail->finish_ns, trail->finish_ns, 0);
-    size_t window = (size_t)((trail->finish_ns >> windows->shift) - windows->base);
+    cover(windows, trail->finish_ns, trail->finish_ns, FIRST_SHIFT);
+    size_t window = time_span_window(&windows->span, trail->finish_ns);
     int rc =
         add_value(cell_of(row, window, row->stage_count + 1), trail->finish_ns - trail->start_ns);
     struct window_cell *unattributed = cell_of(row, window, row->stage_count);
@@ -230,16 +195,17 @@ static int fill(void *state, struct report *report)
     if (rc < 0)
         return rc;
     /* the first window there is may begin before the first op */
-    uint64_t first = windows->first_ns >> windows->shift;
-    report->heat.begin_ns = first << windows->shift;
-    report->heat.window_ns = (uint64_t)1 << windows->shift;
+    uint64_t first = windows->span.first_ns >> windows->span.shift;
+    report->heat.begin_ns = first << windows->span.shift;
+    report->heat.window_ns = (uint64_t)1 << windows->span.shift;
     for (uint32_t i = 0; i < HEAT_ROWS; i++)
         report->heat.row_low_ns[i] = window_bucket_low(i * HEAT_STEP);
     for (size_t i = 0; i < windows->row_count; i++) {
         const struct window_row *row = &windows->rows[i];
-        for (size_t w = 0; w < count && w + (first - windows->base) < WINDOWS; w++)
-            add_heat(windows_cell(row, w + (size_t)(first - windows->base), row->stage_count + 1),
-                     &report->heat.cells[w * HEAT_ROWS]);
+        for (size_t w = 0; w < count && w + (first - windows->span.base) < WINDOWS; w++)
+            add_heat(
+                windows_cell(row, w + (size_t)(first - windows->span.base), row->stage_count + 1),
+                &report->heat.cells[w * HEAT_ROWS]);
     }
     return 0;
 }
@@ -267,12 +233,12 @@ static void save_cell(const struct window_cell *cell, size_t window, size_t stag
 static void save(void *state, const struct saved_paths *paths, struct profile_writer *writer)
 {
     const struct windows *windows = state;
-    if (!windows || !windows->any)
+    if (!windows || !windows->span.any)
         return;
     profile_put_row(writer, "windows");
-    profile_put_number(writer, windows->shift);
-    profile_put_number(writer, windows->first_ns);
-    profile_put_number(writer, windows->last_ns);
+    profile_put_number(writer, windows->span.shift);
+    profile_put_number(writer, windows->span.first_ns);
+    profile_put_number(writer, windows->span.last_ns);
     for (size_t i = 0; i < windows->row_count; i++) {
         const struct window_row *row = &windows->rows[i];
         profile_put_row(writer, "windows-of");
@@ -301,8 +267,8 @@ static int load_window(struct windows *windows, struct window_row *row, const st
     uint64_t used = profile_number(reader, WINDOW_BUCKETS);
     if (profile_reader_result(reader) < 0)
         return profile_reader_result(reader);
-    size_t at =
-        (size_t)(((loaded->base + window) >> (windows->shift - loaded->shift)) - windows->base);
+    size_t at = (size_t)(((loaded->base + window) >> (windows->span.shift - loaded->shift)) -
+                         windows->span.base);
     struct window_cell *cell = cell_of(row, at, stage);
     uint32_t *buckets = used > 0 ? buckets_of(cell) : NULL;
     if (used > 0 && !buckets)

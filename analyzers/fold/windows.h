@@ -3,14 +3,12 @@
 #define OPTRAIL_WINDOWS_H
 
 #include "fold.h"
+#include "time_span.h"
 
 /*
  * The ops of each type in up to 128 windows of time: how many finished in it, how long they took
  * and what they spent in each stage. For telling chance from change (analyzers/compare):
  * neighbouring ops resemble each other, so it is windows that are drawn anew, not ops.
- *
- * All windows are of one length, a power of two of ns, and begin at multiples of it; when the time
- * grows too long for them, two become one. So those of several traces add up.
  */
 #define WINDOWS            128
 #define WINDOW_BUCKET_BITS 4 /* 16 buckets an octave */
@@ -33,10 +31,7 @@ struct window_row {          /* all of one type */
 };
 
 struct windows {
-    bool any;
-    uint32_t shift;             /* a window is 1 << shift ns long */
-    uint64_t first_ns, last_ns; /* the first op's end and the last one's */
-    uint64_t base;              /* the number of the first window, from time 0 on */
+    struct time_span span; /* from the first op's end to the last one's */
     size_t row_count;
     struct window_row *rows; /* owned */
 };
