@@ -47,6 +47,13 @@ static int nothing_found(const struct read_counts *counts, char **traces)
                        "optrail does not know, %" PRIu64
                        " lack the fields they must have: was it recorded by another version?",
                        traces[0], counts->unknown, counts->malformed);
+    if (counts->ceph.events > 0)
+        return err_set(
+            ENODATA,
+            "%s: of its %" PRIu64 " events of Ceph's own tracepoints no op can be made: "
+            "enable 'osd:*' and 'oprequest:*', for clients 'librbd:*', with the contexts "
+            "vpid and vtid",
+            traces[0], counts->ceph.events);
     if (counts->foreign > 0)
         return err_set(ENODATA,
                        "%s: none of its %" PRIu64 " events is optrail's: record with `lttng "

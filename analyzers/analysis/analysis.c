@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis_ceph.h"
 #include "err.h"
 
 /* Events between two calls of `progress`, less one; a power of two. */
@@ -229,6 +230,8 @@ static int fill_counts(struct report *report, const struct read_counts *read,
         result = report_add_other(report, others[i].name, others[i].value);
     if (result == 0 && trails->stamps_refused > 0)
         result = report_add_other(report, "refused_stamps", trails->stamps_refused);
+    if (result == 0)
+        result = analysis_ceph_counts(report, &read->ceph);
     return result;
 }
 
@@ -336,6 +339,8 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
         result = fill_told(made, &counts->told);
     if (result == 0)
         result = fill_notes(made, counts, damage);
+    if (result == 0)
+        result = analysis_ceph_notes(made, &counts->ceph);
     if (result < 0) {
         report_free(made);
         return result;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis_private.h"
+#include "analysis_ceph.h"
 #include "err.h"
 #include "profile_rows.h"
 
@@ -248,6 +249,7 @@ int analysis_save(struct analysis *analysis, const struct read_counts *counts, c
         profile_put_word(writer, damage);
     }
     save_told(&counts->told, writer);
+    analysis_ceph_save(&counts->ceph, writer);
     save_trails(analysis, writer);
     for (size_t i = 0; i < paths.count; i++) {
         profile_put_row(writer, "path");
@@ -303,6 +305,8 @@ int analysis_load(struct analysis *analysis, struct profile_reader *reader,
     }
     if (profile_take_row(reader, "told"))
         load_told(&counts->told, reader);
+    if (profile_take_row(reader, "ceph"))
+        analysis_ceph_load(&counts->ceph, reader);
     if (profile_take_row(reader, "trails"))
         load_trails(analysis, reader);
     int rc = profile_reader_result(reader);

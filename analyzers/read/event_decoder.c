@@ -20,6 +20,7 @@ enum field { FIELD_PID, FIELD_TID, FIELD_KEY, FIELD_ARG0, FIELD_ARG1, FIELD_COUN
 struct event_kind {
     const bt_event_class *class; /* owned: its address must stay its own; NULL: a free place */
     const bt_clock_class *clock; /* weak: lives as long as the class */
+    struct ceph_class *ceph;     /* owned; NULL: none of Ceph's own */
     enum decoded what;
     enum cpu_source cpu_source;
     uint64_t cpu_index; /* of cpu_id in the common context */
@@ -33,6 +34,7 @@ struct event_decoder {
     struct event_kind *kinds; /* open addressing by the class's address */
     unsigned bits;            /* there are 2^bits places */
     size_t used;
+    struct ceph_event ceph;        /* the last one of Ceph's own */
     char text[EVENT_TEXT_MAX + 1]; /* the last one that was too long */
 };
 
@@ -72,8 +74,10 @@ void event_decoder_free(struct event_decoder *decoder)
 {
     if (!decoder)
         return;
-    for (size_t i = 0; i < (size_t)1 << decoder->bits; i++)
+    for (size_t i = 0; i < (size_t)1 << decoder->bits; i++) {
         bt_event_class_put_ref(decoder->kinds[i].class);
+        ceph_class_free(decoder->kinds[i].ceph);
+    }
     free(decoder->kinds);
     free(decoder);
 }
@@ -127,7 +131,32 @@ static void learn_cpu(struct event_kind *kind, const bt_stream_class *stream_cla
     kind->cpu_index = index;
 }
 
-static void learn(struct event_kind *kind, const bt_event_class *class)
+/* Of a trace that LTTng made for one process; 0: it does not say. */
+static uint32_t env_pid_of(const bt_event *event)
+{
+    const bt_value *value = bt_trace_borrow_environment_entry_value_by_name_const(
+        bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event)), "vpid");
+
+    return value && bt_value_get_type(value) == BT_VALUE_TYPE_SIGNED_INTEGER
+               ? (uint32_t)bt_value_integer_signed_get(value)
+               : 0;
+}
+
+/* False: memory is short. */
+static bool learn_ceph(struct event_kind *kind, const bt_event_class *class, const bt_event *event)
+{
+    const bt_stream_class *stream_class = bt_event_class_borrow_stream_class_const(class);
+    bool malformed;
+
+    kind->clock = bt_stream_class_borrow_default_clock_class_const(stream_class);
+    kind->ceph = ceph_class_learn(class, env_pid_of(event), &malformed);
+    kind->what = kind->ceph && kind->clock ? DECODED_CEPH : DECODED_MALFORMED;
+    learn_cpu(kind, stream_class);
+    return kind->ceph || malformed;
+}
+
+/* False: memory is short. */
+static bool learn(struct event_kind *kind, const bt_event_class *class, const bt_event *event)
 {
     const bt_stream_class *stream_class = bt_event_class_borrow_stream_class_const(class);
     const bt_field_class *payload = bt_event_class_borrow_payload_field_class_const(class);
@@ -138,19 +167,21 @@ static void learn(struct event_kind *kind, const bt_event_class *class)
     kind->class = class;
     bt_event_class_get_ref(class);
     kind->what = DECODED_FOREIGN;
+    if (name && ceph_tracepoint_is(name))
+        return learn_ceph(kind, class, event);
     if (!name || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
-        return;
+        return true;
     kind->what = DECODED_UNKNOWN;
     point = point_by_identifier(name + strlen(PREFIX));
     if (point < 0)
-        return;
+        return true;
     kind->point = (uint16_t)point;
     kind->stamped = point_rows[point].role == ROLE_STAMP;
     kind->has_text = point_rows[point].role == ROLE_TEXT;
     kind->what = DECODED_MALFORMED;
     kind->clock = bt_stream_class_borrow_default_clock_class_const(stream_class);
     if (!kind->clock)
-        return;
+        return true;
     const char *const names[FIELD_COUNT] = {"pid", "tid", "key", point_rows[point].arg0,
                                             point_rows[point].arg1};
     for (int i = 0; i < FIELD_COUNT; i++) {
@@ -159,11 +190,12 @@ static void learn(struct event_kind *kind, const bt_event_class *class)
                                        : BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER;
         uint64_t index;
         if (!find_member(payload, names[i], type, &index) || index > UINT8_MAX)
-            return;
+            return true;
         kind->fields[i] = (uint8_t)index;
     }
     learn_cpu(kind, stream_class);
     kind->what = DECODED_EVENT;
+    return true;
 }
 
 static uint16_t packet_cpu(const bt_packet *packet)
@@ -249,13 +281,20 @@ enum decoded event_decoder_decode(struct event_decoder *decoder, const bt_messag
                 return DECODED_NO_MEMORY;
             kind = find(decoder, class);
         }
-        learn(kind, class);
         decoder->used++;
+        if (!learn(kind, class, from))
+            return DECODED_NO_MEMORY;
     }
-    if (kind->what != DECODED_EVENT)
+    if (kind->what != DECODED_EVENT && kind->what != DECODED_CEPH)
         return kind->what;
     if (event->time_ns == 0)
         return DECODED_MALFORMED;
+    if (kind->what == DECODED_CEPH) {
+        decoder->ceph.time_ns = event->time_ns;
+        decoder->ceph.cpu = cpu_of(kind, from, packet);
+        ceph_class_read(kind->ceph, from, &decoder->ceph);
+        return DECODED_CEPH;
+    }
     payload = bt_event_borrow_payload_field_const(from);
     event->point = kind->point;
     event->flags = 0;
@@ -269,4 +308,9 @@ enum decoded event_decoder_decode(struct event_decoder *decoder, const bt_messag
     if (__builtin_expect(kind->stamped, 0))
         event->arg0 = stamp_to_origin(kind, event->arg0);
     return DECODED_EVENT;
+}
+
+const struct ceph_event *event_decoder_ceph(const struct event_decoder *decoder)
+{
+    return &decoder->ceph;
 }

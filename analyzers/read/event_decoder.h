@@ -4,6 +4,7 @@
 
 #include <babeltrace2/babeltrace.h>
 
+#include "ceph_tracepoints.h"
 #include "event.h"
 
 /*
@@ -16,9 +17,11 @@ struct event_decoder;
 /* What an event turned out to be. */
 enum decoded {
     DECODED_EVENT,     /* ours: filled in */
+    DECODED_CEPH,      /* one of Ceph's own tracepoints: event_decoder_ceph() has it */
     DECODED_FOREIGN,   /* of another provider */
     DECODED_UNKNOWN,   /* ours by name, but a point that is not in this catalogue */
-    DECODED_MALFORMED, /* ours by name, but without the fields or the clock it must have */
+    DECODED_MALFORMED, /* ours or Ceph's by name, but without the fields or the clock it must have
+                        */
     DECODED_NO_MEMORY, /* nothing was decoded */
 };
 
@@ -37,5 +40,8 @@ void event_decoder_free(struct event_decoder *decoder); /* NULL is fine */
  * needed it before. Not thread-safe. */
 enum decoded event_decoder_decode(struct event_decoder *decoder, const bt_message *message,
                                   struct decoder_packet *packet, struct optrail_event *event);
+
+/* The event that was decoded last, if it was DECODED_CEPH. Weak: until the next one. */
+const struct ceph_event *event_decoder_ceph(const struct event_decoder *decoder);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bt_error.h"
+#include "ceph_requests.h"
 #include "err.h"
 #include "event_decoder.h"
 #include "message_time.h"
@@ -36,6 +37,7 @@ struct event_pump {
     const struct event_consumer *consumer; /* weak */
     const volatile int *stop;              /* weak */
     struct event_decoder *decoder;
+    struct ceph_requests *ceph; /* made for the first of Ceph's own events */
     size_t input_count;
     struct input **inputs;
     /* Inputs whose next message is there, as a binary heap, the earliest first. */
@@ -92,6 +94,7 @@ void event_pump_free(struct event_pump *pump)
     free(pump->heap);
     free(pump->hungry);
     event_decoder_free(pump->decoder);
+    ceph_requests_free(pump->ceph);
     bt_clock_class_put_ref(pump->clock);
     free(pump);
 }
@@ -298,6 +301,35 @@ static void note_process(struct read_counts *counts, uint32_t pid)
     counts->pid = counts->several_pids ? 0 : pid;
 }
 
+static void deliver_made(struct event_pump *pump, struct input *input,
+                         const struct optrail_event *event)
+{
+    input->last = event->time_ns;
+    note_process(&pump->counts, event->pid);
+    if (pump->counts.events++ == 0)
+        pump->counts.begin_ns = event->time_ns;
+    if (event->time_ns >= pump->newest)
+        pump->newest = event->time_ns;
+    else if (pump->counts.late++ == 0)
+        pump->counts.late_after_ns = pump->newest;
+    pump->counts.end_ns = pump->newest;
+    if (pump->consumer->event)
+        pump->result = pump->consumer->event(pump->consumer->context, event);
+}
+
+static void deliver_ceph(struct event_pump *pump, struct input *input)
+{
+    struct optrail_event made[CEPH_EVENTS_MAX];
+
+    if (!pump->ceph && !(pump->ceph = ceph_requests_new(&pump->counts.ceph))) {
+        pump->result = -ENOMEM;
+        return;
+    }
+    int count = ceph_requests_event(pump->ceph, event_decoder_ceph(pump->decoder), made);
+    for (int i = 0; i < count && pump->result >= 0; i++)
+        deliver_made(pump, input, &made[i]);
+}
+
 static void deliver_event(struct event_pump *pump, struct input *input, const bt_message *message)
 {
     struct optrail_event event;
@@ -305,7 +337,13 @@ static void deliver_event(struct event_pump *pump, struct input *input, const bt
     event.time_ns = input->time;
     switch (event_decoder_decode(pump->decoder, message, &input->packet, &event)) {
     case DECODED_EVENT:
-        break;
+        if (pump->ceph)
+            ceph_requests_beside(pump->ceph, &event);
+        deliver_made(pump, input, &event);
+        return;
+    case DECODED_CEPH:
+        deliver_ceph(pump, input);
+        return;
     case DECODED_FOREIGN:
         pump->counts.foreign++;
         return;
@@ -319,17 +357,6 @@ static void deliver_event(struct event_pump *pump, struct input *input, const bt
         pump->result = err_no_memory();
         return;
     }
-    input->last = event.time_ns;
-    note_process(&pump->counts, event.pid);
-    if (pump->counts.events++ == 0)
-        pump->counts.begin_ns = event.time_ns;
-    if (event.time_ns >= pump->newest)
-        pump->newest = event.time_ns;
-    else if (pump->counts.late++ == 0)
-        pump->counts.late_after_ns = pump->newest;
-    pump->counts.end_ns = pump->newest;
-    if (pump->consumer->event)
-        pump->result = pump->consumer->event(pump->consumer->context, &event);
 }
 
 /* Handles one message and gives back its reference. False: the input was closed over it. */

@@ -74,9 +74,22 @@ struct read_told {
     } cpu; /* what its threads had of the CPUs (struct report_cpu) */
 };
 
+/* What was seen of Ceph's own tracepoints (ceph_tracepoints.h). */
+struct read_ceph {
+    uint64_t events;          /* all of them */
+    uint64_t not_needed;      /* of which no event of ours was made */
+    uint64_t unmapped;        /* nobody has mapped them to a point */
+    uint64_t without_request; /* of messages that have no request id */
+    uint64_t without_thread;  /* that only their thread joins to an op, and it is not told */
+    uint64_t forgotten;       /* open requests that had to go for others */
+    uint32_t seen;            /* a bit for each enum ceph_action that came */
+    bool without_process;     /* some do not tell their process */
+    bool beside_ours;         /* a process tells its requests by optrail's points as well */
+};
+
 /* What a run of the reader saw. */
 struct read_counts {
-    uint64_t events;       /* ours, delivered */
+    uint64_t events;       /* ours, delivered; also those that were made of Ceph's own */
     uint64_t foreign;      /* events of other providers, passed over */
     uint64_t unknown;      /* ours by name, but with a point this optrail does not know */
     uint64_t malformed;    /* ours by name, but without the fields they must have */
@@ -91,6 +104,7 @@ struct read_counts {
     size_t damaged;         /* traces or streams that could not be read to their end */
     const char *tracer;     /* "lttng", "bpf", "ctf" (another tracer), "mixed"; static */
     struct read_told told;
+    struct read_ceph ceph;
 };
 
 /* Adds what another reading saw, or a profile of it, as if both had been one. */

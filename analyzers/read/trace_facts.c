@@ -161,8 +161,22 @@ static void add_told(struct read_told *to, const struct read_told *from)
         add_note(to, from->notes[i]);
 }
 
+static void add_ceph(struct read_ceph *to, const struct read_ceph *from)
+{
+    to->events += from->events;
+    to->not_needed += from->not_needed;
+    to->unmapped += from->unmapped;
+    to->without_request += from->without_request;
+    to->without_thread += from->without_thread;
+    to->forgotten += from->forgotten;
+    to->seen |= from->seen;
+    to->without_process = to->without_process || from->without_process;
+    to->beside_ours = to->beside_ours || from->beside_ours;
+}
+
 void read_counts_add(struct read_counts *to, const struct read_counts *from)
 {
+    add_ceph(&to->ceph, &from->ceph);
     to->foreign += from->foreign;
     to->unknown += from->unknown;
     to->malformed += from->malformed;

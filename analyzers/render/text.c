@@ -297,7 +297,13 @@ static const struct {
     {"nested_locks_not_followed", "of locks taken with too many others held"},
     {"thread_steps_without_room", "of threads that do too many different things"},
     {"probe_hits", NULL}, /* a cost */
-    {"at_pauses", NULL},  /* no loss; a note says more */
+    {"ceph_events", NULL},
+    {"ceph_events_not_needed", NULL},
+    {"ceph_events_unmapped", "of Ceph's own tracepoints that no op is made of"},
+    {"ceph_events_without_request", NULL}, /* notes say more */
+    {"ceph_events_without_thread", NULL},
+    {"ceph_requests_forgotten", "of requests that found no room"},
+    {"at_pauses", NULL}, /* no loss; a note says more */
     {"begun_before", NULL},
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
     {"unmatched_after_finish", NULL},
