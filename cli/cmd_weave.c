@@ -8,7 +8,7 @@
 #include "err.h"
 #include "weave.h"
 
-static const char *rules_file;
+static const char *rules_file, *prefix;
 static bool undo, check, print;
 
 static const struct option_row options[] = {
@@ -18,10 +18,15 @@ static const struct option_row options[] = {
      .value = &rules_file,
      .text = "the rules: a file, a directory of files, or a daemon that rules are shipped for; "
              "left out: ceph (docs/weave.md)"},
+    {.name = "probes",
+     .type = OPTION_STRING,
+     .argument = "DIR",
+     .value = &prefix,
+     .text = "the prefix of the probes that build lines name; left out: that of optrail"},
     {.name = "undo",
      .type = OPTION_FLAG,
      .value = &undo,
-     .text = "take the lines back out of the files that the rules name"},
+     .text = "take the lines back out; the tree has a record of them"},
     {.name = "check",
      .type = OPTION_FLAG,
      .value = &check,
@@ -34,41 +39,59 @@ static const struct option_row options[] = {
 };
 
 /* NAME: FILE:LINE LINE... in FUNCTION */
-static void print_place(const struct weave_rules *rules, const struct weaving *weaving, size_t rule,
-                        FILE *out)
+static void print_place(const struct weaving *weaving, size_t rule, FILE *out)
 {
     const struct weave_outcome *outcome = &weaving->outcomes[rule];
     const char *before = ":";
-    fprintf(out, "%s: %s", rules->rows[rule].name, outcome->file);
+    fprintf(out, "%s: %s", outcome->name, outcome->file);
     for (size_t i = 0; i < weaving->file_count; i++)
         for (size_t k = 0; k < weaving->files[i].line_count; k++)
             if (weaving->files[i].lines[k].rule == rule) {
                 fprintf(out, "%s%u", before, weaving->files[i].lines[k].line);
                 before = " ";
             }
-    fprintf(out, " in %s\n", outcome->function);
+    if (outcome->function)
+        fprintf(out, " in %s", outcome->function);
+    putc('\n', out);
 }
 
-static void print_outcomes(const struct weave_rules *rules, const struct weaving *weaving,
-                           FILE *out)
+static void print_outcomes(const struct weaving *weaving, FILE *out)
 {
-    for (size_t i = 0; i < rules->count; i++) {
+    for (size_t i = 0; i < weaving->outcome_count; i++) {
         const struct weave_outcome *outcome = &weaving->outcomes[i];
-        const char *file = outcome->file ? outcome->file : rules->rows[i].files.rows[0];
         if (outcome->state == WEAVE_PLACED)
-            print_place(rules, weaving, i, out);
+            print_place(weaving, i, out);
         else
-            fprintf(out, "%s: %s: %s: %s\n", rules->rows[i].name,
-                    outcome->state == WEAVE_ABSENT ? "passed over" : "refused", file,
+            fprintf(out, "%s: %s: %s: %s\n", outcome->name,
+                    outcome->state == WEAVE_ABSENT ? "passed over" : "refused", outcome->file,
                     outcome->reason);
     }
 }
 
-static int carry_out(const struct weave_rules *rules, const struct weaving *weaving)
+/* Files that do not come back as they were before. */
+static void print_edited(const struct weaving *weaving)
+{
+    for (size_t i = 0; i < weaving->file_count; i++)
+        if (weave_edited(weaving, &weaving->files[i]))
+            printf("%s: edited since it was woven: only the marked lines are taken out\n",
+                   weaving->files[i].name);
+    for (size_t i = 0; i < weaving->record.count; i++) {
+        size_t k = 0;
+        while (k < weaving->file_count &&
+               strcmp(weaving->files[k].name, weaving->record.rows[i].name) != 0)
+            k++;
+        if (k == weaving->file_count)
+            printf("%s: woven, and not there any more\n", weaving->record.rows[i].name);
+    }
+}
+
+static int carry_out(const struct weaving *weaving)
 {
     size_t changed;
-    if (!undo)
-        print_outcomes(rules, weaving, print ? stderr : stdout);
+    if (undo)
+        print_edited(weaving);
+    else
+        print_outcomes(weaving, print ? stderr : stdout);
     int result = 0;
     if (check || print) {
         if (weaving->refused)
@@ -92,21 +115,48 @@ static const char *rules_name(void)
     return shipped ? shipped : name;
 }
 
+/* Whether the tree has a record of what was woven. */
+static bool is_recorded(const char *name)
+{
+    struct weave_tree tree;
+    struct weave_record record;
+    bool recorded = true; /* what cannot be read is told when it is needed */
+    if (weave_tree_open(name, &tree) < 0)
+        return true;
+    if (weave_record_read(&tree, &record, &recorded) < 0)
+        recorded = true;
+    else
+        weave_record_free(&record);
+    weave_tree_close(&tree);
+    return recorded;
+}
+
+static int weave(const char *tree, const struct weave_rules *rules)
+{
+    struct weaving weaving;
+    int result = weave_prepare(tree, rules, prefix ? prefix : OPTRAIL_PREFIX, &weaving);
+    if (result == 0) {
+        result = carry_out(&weaving);
+        weaving_free(&weaving);
+    }
+    return result;
+}
+
 static int run(int argc, char **argv)
 {
     struct weave_rules rules;
-    struct weaving weaving;
     (void)argc;
     if (undo + check + print > 1)
         return err_set(EINVAL, "only one of --undo, --check and --print at a time");
-    int result = weave_rules_read(rules_name(), &rules);
-    if (result == 0) {
-        result = weave_prepare(argv[0], &rules, &weaving);
+    int result;
+    if (undo && !rules_file && is_recorded(argv[0])) {
+        result = weave(argv[0], NULL);
+    } else {
+        result = weave_rules_read(rules_name(), &rules);
         if (result == 0) {
-            result = carry_out(&rules, &weaving);
-            weaving_free(&weaving);
+            result = weave(argv[0], &rules);
+            weave_rules_free(&rules);
         }
-        weave_rules_free(&rules);
     }
     /* the arguments were understood: it is the data */
     return result == -EINVAL ? -EBADMSG : result;
@@ -124,7 +174,7 @@ const struct command command_weave = {
     .examples = "optrail weave --rules rules.yaml --check ceph\twhere each rule would go\n"
                 "optrail weave --rules rules.yaml --print ceph > probes.diff\ta patch for others\n"
                 "optrail weave --rules rules.yaml ceph\tchange the tree\n"
-                "optrail weave --rules rules.yaml --undo ceph\tand back",
+                "optrail weave --undo ceph\tand back",
     .options = options,
     .minimum_arguments = 1,
     .maximum_arguments = 1,

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "err.h"
 #include "weave.h"
@@ -24,34 +22,58 @@ static bool differs(const struct weave_file *file, bool undo)
     return size != file->found_size || memcmp(text, file->found, size) != 0;
 }
 
-/* Writes the new text beside the file; *temporary is owned by the caller. */
-static int write_beside(const struct weave_file *file, bool undo, char **temporary)
+/* The record of what the tree has after the change. */
+static int make_record(const struct weaving *weaving, bool undo, struct weave_record *record)
 {
-    size_t size;
-    const char *text = wanted(file, undo, &size);
-    if (asprintf(temporary, "%s.optrail-XXXXXX", file->path) < 0) {
-        *temporary = NULL;
-        return err_no_memory();
+    int result = 0;
+    *record = (struct weave_record){0};
+    for (size_t i = 0; !undo && result == 0 && i < weaving->file_count; i++) {
+        const struct weave_file *file = &weaving->files[i];
+        if (file->line_count > 0)
+            result = weave_record_add(record, file->name, weave_sum(file->clean, file->clean_size),
+                                      weave_sum(file->woven, file->woven_size));
     }
-    int descriptor = mkstemp(*temporary);
-    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!out) {
-        int result = err_set(errno, "%s: cannot write beside it: %s", file->path, strerror(errno));
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink(*temporary);
-        }
-        free(*temporary);
-        *temporary = NULL;
-        return result;
+    return result;
+}
+
+/* All new texts beside the old ones; `beside` has a row a file, and one for the record. */
+static int write_beside(const struct weaving *weaving, bool undo, char **beside)
+{
+    struct weave_record record;
+    int result = make_record(weaving, undo, &record);
+    if (result == 0 && record.count > 0)
+        result = weave_record_write_beside(&weaving->tree, &record, &beside[weaving->file_count]);
+    weave_record_free(&record);
+    for (size_t i = 0; result == 0 && i < weaving->file_count; i++) {
+        const struct weave_file *file = &weaving->files[i];
+        size_t size;
+        const char *text = wanted(file, undo, &size);
+        if (differs(file, undo))
+            result = weave_tree_write_beside(&weaving->tree, file->name, text, size, file->mode,
+                                             &beside[i]);
     }
-    bool good = fwrite(text, 1, size, out) == size && fchmod(descriptor, file->mode) == 0 &&
-                fflush(out) == 0 && fsync(descriptor) == 0;
-    int code = errno;
-    if (fclose(out) != 0 || !good)
-        return err_set(code ? code : EIO, "%s: cannot write beside it: %s", file->path,
-                       strerror(code ? code : EIO));
-    return 0;
+    return result;
+}
+
+/* The record goes first: one that tells of more than is there does no harm. */
+static int replace_all(const struct weaving *weaving, char **beside, size_t *changed)
+{
+    char *record = beside[weaving->file_count];
+    int result = record ? weave_tree_replace(&weaving->tree, record, WEAVE_RECORD) : 0;
+    for (size_t i = 0; result == 0 && i < weaving->file_count; i++) {
+        if (!beside[i])
+            continue;
+        result = weave_tree_replace(&weaving->tree, beside[i], weaving->files[i].name);
+        if (result == 0)
+            ++*changed;
+        else if (*changed > 0)
+            result =
+                err_set(-result, "%s/%s: cannot replace it: %s; %zu files are replaced already",
+                        weaving->tree.name, weaving->files[i].name, strerror(-result), *changed);
+    }
+    if (result == 0 && !record && weaving->recorded)
+        result = weave_tree_remove(&weaving->tree, WEAVE_RECORD);
+    return result;
 }
 
 int weave_write(const struct weaving *weaving, bool undo, size_t *changed)
@@ -63,20 +85,15 @@ int weave_write(const struct weaving *weaving, bool undo, size_t *changed)
     char **beside = calloc(weaving->file_count + 1, sizeof(*beside));
     if (!beside)
         return err_no_memory();
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < weaving->file_count; i++)
-        if (differs(&weaving->files[i], undo))
-            result = write_beside(&weaving->files[i], undo, &beside[i]);
-    for (size_t i = 0; i < weaving->file_count; i++) {
-        if (!beside[i])
-            continue;
-        if (result == 0 && rename(beside[i], weaving->files[i].path) == 0) {
-            ++*changed;
-        } else {
-            if (result == 0)
-                result = err_set(errno, "%s: cannot replace it: %s; %zu files are replaced already",
-                                 weaving->files[i].path, strerror(errno), *changed);
-            unlink(beside[i]);
+    int result = write_beside(weaving, undo, beside);
+    if (result == 0)
+        result = replace_all(weaving, beside, changed);
+    for (size_t i = 0; i <= weaving->file_count; i++) {
+        if (result && beside[i]) { /* after a rename it is not there */
+            char message[1024];
+            snprintf(message, sizeof(message), "%s", err_message());
+            if (weave_tree_remove(&weaving->tree, beside[i]) < 0)
+                err_set(-result, "%s", message);
         }
         free(beside[i]);
     }

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "err.h"
-#include "yaml_file.h"
+#include "weave_rules_yaml.h"
+#include "weave_tree.h"
 
-/* A text that becomes a part of a line: no line's end may hide in it. */
-static int take_line(const struct yaml_file *file, const yaml_node_t *node, char **field)
+int weave_take_line(const struct yaml_file *file, const yaml_node_t *node, char **field)
 {
     int result = yaml_copy(file, node, field);
     if (result == 0)
@@ -19,13 +19,17 @@ static int take_line(const struct yaml_file *file, const yaml_node_t *node, char
     return result;
 }
 
-static int take_name(const struct yaml_file *file, const yaml_node_t *node, void *context)
+int weave_take_name(const struct yaml_file *file, const yaml_node_t *node, char **field)
 {
-    struct weave_rule *rule = context;
-    int result = take_line(file, node, &rule->name);
-    if (result == 0 && rule->name[strspn(rule->name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+    int result = weave_take_line(file, node, field);
+    if (result == 0 && (*field)[strspn(*field, "abcdefghijklmnopqrstuvwxyz0123456789_")])
         return yaml_wrong(file, node, "a rule's name is made of a-z, 0-9 and _");
     return result;
+}
+
+static int take_name(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    return weave_take_name(file, node, &((struct weave_rule *)context)->name);
 }
 
 static int add_name(const struct yaml_file *file, const yaml_node_t *node,
@@ -33,7 +37,7 @@ static int add_name(const struct yaml_file *file, const yaml_node_t *node,
 {
     if (names->count == WEAVE_ALTERNATIVES)
         return yaml_wrong(file, node, "at most %d alternatives are taken", WEAVE_ALTERNATIVES);
-    int result = take_line(file, node, &names->rows[names->count]);
+    int result = weave_take_line(file, node, &names->rows[names->count]);
     names->count += names->rows[names->count] != NULL;
     return result;
 }
@@ -59,15 +63,20 @@ static int take_file(const struct yaml_file *file, const yaml_node_t *node, void
     int result = add_name(file, node, files);
     if (result)
         return result;
-    const char *name = files->rows[files->count - 1];
-    if (*name == '/' || strstr(name, ".."))
+    if (!weave_tree_holds(files->rows[files->count - 1]))
         return yaml_wrong(file, node, "files lie below the tree: no '/' in front and no '..'");
     return 0;
 }
 
+int weave_take_files(const struct yaml_file *file, const yaml_node_t *node,
+                     struct weave_names *files)
+{
+    return yaml_each_item(file, node, take_file, files);
+}
+
 static int take_files(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return yaml_each_item(file, node, take_file, &((struct weave_rule *)context)->files);
+    return weave_take_files(file, node, &((struct weave_rule *)context)->files);
 }
 
 static int take_function(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -96,7 +105,7 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
     struct weave_rule *rule = context;
     char *text = NULL;
     int result = rule->position ? yaml_wrong(file, node, "this is said twice")
-                                : take_line(file, node, &text);
+                                : weave_take_line(file, node, &text);
     for (size_t i = 0; result == 0 && text && i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t length = strlen(rows[i].word);
         if (strncmp(text, rows[i].word, length) != 0 || rows[i].anchor != (text[length] != '\0'))
@@ -115,7 +124,7 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
 
 static int take_behind(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
-    return take_line(file, node, &((struct weave_rule *)context)->behind);
+    return weave_take_line(file, node, &((struct weave_rule *)context)->behind);
 }
 
 static int take_occurrence(const struct yaml_file *file, const yaml_node_t *node, void *context)
@@ -140,7 +149,7 @@ static int take_every(const struct yaml_file *file, const yaml_node_t *node, voi
 /* The probe stays an expression of its own: what would end its line or comment is refused. */
 static int take_text(const struct yaml_file *file, const yaml_node_t *node, char **text)
 {
-    int result = take_line(file, node, text);
+    int result = weave_take_line(file, node, text);
     if (result == 0 && *text &&
         (strpbrk(*text, ";#\\{}") || strstr(*text, "//") || strstr(*text, "/*")))
         return yaml_wrong(file, node, "a probe is one call: without ; # \\ { } and comments");
@@ -187,6 +196,17 @@ static int check_rule(const struct yaml_file *file, const yaml_node_t *node,
     return 0;
 }
 
+bool weave_rules_have(const struct weave_rules *rules, const char *name, const void *own)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        if (own != &rules->rows[i] && strcmp(rules->rows[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < rules->build_count; i++)
+        if (own != &rules->builds[i] && strcmp(rules->builds[i].name, name) == 0)
+            return true;
+    return strcmp(name, "include") == 0;
+}
+
 static int take_rule(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
@@ -208,11 +228,8 @@ static int take_rule(const struct yaml_file *file, const yaml_node_t *node, void
     int result = yaml_each_key(file, node, keys, rule);
     if (result == 0)
         result = check_rule(file, node, rule);
-    for (size_t i = 0; result == 0 && i + 1 < rules->count; i++)
-        if (strcmp(rows[i].name, rule->name) == 0)
-            result = yaml_wrong(file, node, "the name '%s' is taken", rule->name);
-    if (result == 0 && strcmp(rule->name, "include") == 0)
-        result = yaml_wrong(file, node, "the name 'include' is taken");
+    if (result == 0 && weave_rules_have(rules, rule->name, rule))
+        result = yaml_wrong(file, node, "the name '%s' is taken", rule->name);
     return result;
 }
 
@@ -224,7 +241,7 @@ static int take_rules(const struct yaml_file *file, const yaml_node_t *node, voi
 static int take_include(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     struct weave_rules *rules = context;
-    int result = take_line(file, node, &rules->include);
+    int result = weave_take_line(file, node, &rules->include);
     if (result == 0 && !strchr("<\"", rules->include[0]))
         return yaml_wrong(file, node, "<header> or \"header\" is wanted here");
     return result;
@@ -232,22 +249,23 @@ static int take_include(const struct yaml_file *file, const yaml_node_t *node, v
 
 int weave_rules_read_file(const char *name, struct weave_rules *rules)
 {
-    static const struct yaml_key keys[] = {{"include", take_include}, {"rules", take_rules}, {0}};
+    static const struct yaml_key keys[] = {
+        {"include", take_include}, {"rules", take_rules}, {"builds", weave_take_builds}, {0}};
     struct yaml_file file;
     const yaml_node_t *root;
-    size_t before = rules->count;
+    size_t before = rules->count + rules->build_count;
     int result = yaml_file_load(&file, name, "docs/weave.md", &root);
     if (result)
         return result;
     if (root)
         result = yaml_each_key(&file, root, keys, rules);
-    if (result == 0 && rules->count == before)
+    if (result == 0 && rules->count + rules->build_count == before)
         result = err_set(EINVAL, "%s: no rules are in it", name);
     yaml_file_close(&file);
     return result;
 }
 
-static void free_names(struct weave_names *names)
+void weave_names_free(struct weave_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
         free(names->rows[i]);
@@ -257,15 +275,16 @@ void weave_rules_free(struct weave_rules *rules)
 {
     for (size_t i = 0; i < rules->count; i++) {
         struct weave_rule *rule = &rules->rows[i];
-        free_names(&rule->files);
-        free_names(&rule->functions);
-        free_names(&rule->signatures);
+        weave_names_free(&rule->files);
+        weave_names_free(&rule->functions);
+        weave_names_free(&rule->signatures);
         for (size_t k = 0; k < WEAVE_TEXTS; k++)
             free(rule->texts[k]);
         free(rule->name);
         free(rule->anchor);
         free(rule->behind);
     }
+    weave_builds_free(rules);
     free(rules->rows);
     free(rules->include);
     *rules = (struct weave_rules){0};

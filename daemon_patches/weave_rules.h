@@ -14,7 +14,8 @@ enum weave_position {
     WEAVE_BEFORE,
     WEAVE_AFTER,
     WEAVE_AROUND,
-    WEAVE_IN
+    WEAVE_IN,
+    WEAVE_END /* of a build file */
 };
 
 /* What is put there: the probe, or what WEAVE_AROUND has in its stead. */
@@ -43,11 +44,29 @@ struct weave_rule {
     bool optional;
 };
 
+#define WEAVE_BUILD_LINES 16
+
+/* Lines of a build file, which has no functions. All texts are owned. */
+struct weave_build {
+    char *name;
+    struct weave_names files;     /* alternatives, tried until the anchor is found */
+    enum weave_position position; /* WEAVE_BEFORE, WEAVE_AFTER or WEAVE_END */
+    char *anchor;                 /* a whole line, blanks at its ends aside; or NULL */
+    char *lines[WEAVE_BUILD_LINES];
+    size_t line_count;
+    bool optional;
+};
+
 struct weave_rules {
     struct weave_rule *rows; /* owned */
     size_t count;
+    struct weave_build *builds; /* owned */
+    size_t build_count;
     char *include; /* what the files need: "<optrail/probe.h>"; owned */
 };
+
+/* Whether a rule or a build has that name already, the newest one of `own` aside. */
+bool weave_rules_have(const struct weave_rules *rules, const char *name, const void *own);
 
 /* Adds the rules of a YAML file. 0, or a negative errno with err_set that names file and line. */
 int weave_rules_read_file(const char *name, struct weave_rules *rules);

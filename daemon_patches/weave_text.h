@@ -7,6 +7,8 @@
 /* What the mark at the end of our lines begins and ends with; the rule's name is between. */
 #define WEAVE_MARK_BEGIN " /* optrail:"
 #define WEAVE_MARK_END   " */"
+/* The same in a build file; it ends with the name. */
+#define WEAVE_BUILD_MARK " # optrail:"
 
 /* The statement that makes a rule's call, one line without its end, owned by the caller; NULL when
  * there is no memory. At the exit of a block an object's destructor makes the call, so that each

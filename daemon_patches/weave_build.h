@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_WEAVE_BUILD_H
+#define OPTRAIL_WEAVE_BUILD_H
+
+#include "weave_file.h"
+#include "weave_rules.h"
+
+/* Adds the lines of a build to a file, as outcome `index`. @include@ and @library@ in them become
+ * the probes' directory of headers and static library below `prefix`. 0, -ENOENT when its anchor is
+ * not there, or another negative errno; with err_set. */
+int weave_build_place(struct weave_file *file, const struct weave_build *build, const char *prefix,
+                      size_t index);
+
+#endif

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build lines, and the record by which a tree is given back without the rules that were woven."""
+import json
+import subprocess
+import unittest
+
+from tree import OPTRAIL, Tree
+
+SOURCE = "#include <string>\nvoid f()\n{\n  g();\n}\n"
+MAKEFILE = "AM_CPPFLAGS = -I. \\\n\t-Wall\nSOURCES = a.cc\n\tLIBS = -lm \nbin: a\n"
+
+
+def source(name, file, **keys):
+    return {"name": name, "files": [file], "function": "f", "at": "entry", "probe": "P(1)", **keys}
+
+
+def build(**keys):
+    return {"name": "build", "files": ["gone.am", "src/Makefile.am"], "at": "after SOURCES = a.cc",
+            "lines": ["AM_CPPFLAGS += -I@include@", "LIBS += @library@"], **keys}
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(SOURCE)
+        self.addCleanup(self.tree.directory.cleanup)
+        self.root = self.tree.path / "tree"
+        (self.root / "src").mkdir(parents=True)
+        for name in ("a.cc", "b.cc"):
+            (self.root / "src" / name).write_text(SOURCE)
+        (self.root / "src/Makefile.am").write_text(MAKEFILE)
+        self.before = self.files()
+
+    def files(self):
+        return {str(path.relative_to(self.root)): path.read_bytes()
+                for path in self.root.rglob("*") if path.is_file()}
+
+    def optrail(self, *options, expect=0):
+        done = subprocess.run([OPTRAIL, "weave", *options, self.root], capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def weave(self, rules=(), builds=(), options=(), expect=0):
+        rules = list(rules) or [source("a", "src/a.cc")]
+        file = self.tree.path / "rules.yaml"
+        file.write_text(json.dumps({"rules": rules, "builds": list(builds)}))
+        return self.optrail("--rules", file, *options, expect=expect)
+
+    def undo(self, expect=0):
+        return self.optrail("--undo", expect=expect)
+
+    def record(self, *lines):
+        (self.root / ".optrail-woven").write_text("".join(line + "\n" for line in lines))
+
+    def test_a_tree_comes_back_without_the_rules(self):
+        self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")], [build()])
+        woven = self.files()
+        self.assertEqual(len(woven), 4)
+        for name, text in self.before.items():
+            self.assertNotEqual(woven[name], text)
+        self.assertIn("0 of 3 files changed",
+                      self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")], [build()]))
+        self.assertEqual(self.files(), woven)
+        self.assertEqual(self.undo(), "3 of 3 files changed\n")
+        self.assertEqual(self.files(), self.before)
+
+    def test_what_the_rules_no_longer_name_is_taken_out(self):
+        self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")])
+        self.weave([source("b", "src/b.cc")])
+        self.assertEqual((self.root / "src/a.cc").read_text(), SOURCE)
+        self.assertNotIn("a.cc", (self.root / ".optrail-woven").read_text())
+        self.undo()
+        self.assertEqual(self.files(), self.before)
+
+    def test_edits_are_kept_and_told(self):
+        self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")])
+        (self.root / "src/b.cc").unlink()
+        file = self.root / "src/a.cc"
+        file.write_text(file.read_text().replace("g();", "g(2);"))
+        said = self.undo()
+        self.assertIn("src/a.cc: edited since it was woven: only the marked lines are taken out",
+                      said)
+        self.assertIn("src/b.cc: woven, and not there any more", said)
+        self.assertEqual(file.read_text(), SOURCE.replace("g();", "g(2);"))
+        self.assertFalse((self.root / ".optrail-woven").exists())
+
+    def test_records_that_cannot_be_trusted(self):
+        sums = "0123456789abcdef 0123456789abcdef"
+        outside = self.tree.path / "outside.cc"
+        outside.write_text("x /* optrail:a */\n")
+        (self.root / "link").symlink_to(self.tree.path)
+        (self.root / "file.cc").symlink_to(outside)
+        for line, reason in ((f"{sums} ../outside.cc", "line 2 is none of a record"),
+                             (f"{sums} {outside}", "line 2 is none of a record"),
+                             (f"{sums} .optrail-woven", "line 2 is none of a record"),
+                             (f"{sums} src/a.cc\n{sums} src/a.cc", "line 3 is none of a record"),
+                             ("0123 src/a.cc", "line 2 is none of a record"),
+                             (f"{sums} link/outside.cc", "it is a symbolic link"),
+                             (f"{sums} file.cc", "it is a symbolic link"),
+                             (f"{sums} src", "no ordinary file")):
+            with self.subTest(line):
+                self.record("optrail.woven/1", line)
+                self.assertIn(reason, self.undo(expect=1))
+                self.assertEqual(outside.read_text(), "x /* optrail:a */\n")
+        self.record("something else")
+        self.assertIn("line 1 is none of a record", self.undo(expect=1))
+        self.assertIn("line 1 is none of a record", self.weave(expect=1))
+
+    def test_without_a_record_the_rules_tell_the_files(self):
+        self.weave(builds=[build()])
+        (self.root / ".optrail-woven").unlink()
+        self.weave(builds=[build()], options=["--undo"])
+        self.assertEqual(self.files(), self.before)
+
+    def test_build_lines_land_where_they_should(self):
+        cases = (("after SOURCES = a.cc", "SOURCES = a.cc\n{}\tLIBS"),
+                 ("before LIBS = -lm", "a.cc\n{}\tLIBS = -lm \n"), ("end", "bin: a\n{}"))
+        lines = "AM_CPPFLAGS += -I/opt/x/include # optrail:build\nLIBS += /opt/x/LIB # optrail:build\n"
+        for at, where in cases:
+            for ending in ("\n", "\r\n"):
+                with self.subTest(at):
+                    file = self.root / "src/Makefile.am"
+                    text = MAKEFILE.replace("\n", ending)
+                    file.write_bytes(text.encode())
+                    said = self.weave(builds=[build(at=at)], options=["--probes", "/opt/x"])
+                    woven = file.read_bytes().decode()
+                    library = woven.split("LIBS += /opt/x/")[1].split(" ")[0]
+                    self.assertTrue(library.endswith("/liboptrail-probes.a"))
+                    self.assertIn(where.format(lines).replace("\n", ending),
+                                  woven.replace(library, "LIB"))
+                    self.assertIn("build: src/Makefile.am:", said)
+                    self.undo()
+                    self.assertEqual(file.read_bytes(), text.encode())
+
+    def test_build_lines_that_have_no_place(self):
+        for keys, reason in (({"at": "after nothing"}, "the line 'nothing' is not there"),
+                             ({"at": "before -Wall"}, "the line above the place goes on"),
+                             ({"at": "after AM_CPPFLAGS = -I. \\"}, "the line above the place"),
+                             ({"files": ["none"]}, "cannot open it")):
+            with self.subTest(keys):
+                said = self.weave(builds=[build(**keys)], expect=1)
+                self.assertIn("build: refused: ", said)
+                self.assertIn(reason, said)
+                self.assertEqual(self.files(), self.before)
+        (self.root / "src/Makefile.am").write_text("x = 1\nx = 1\ny = 2")
+        for at, reason in (("after x = 1", "more than once, in lines 1 and 2"),
+                           ("end", "its last line does not end")):
+            self.assertIn(reason, self.weave(builds=[build(at=at)], expect=1))
+        self.assertIn("build: passed over",
+                      self.weave(builds=[build(at="after z", optional=True)]))
+
+    def test_builds_that_are_wrong(self):
+        for wrong, reason in (({"at": "entry"}, "a place is end"), ({"at": "after "}, "a place is end"),
+                              ({"lines": ["a \\"]}, "a line cannot go on"), ({"lines": []}, "a build has"),
+                              ({"name": "a"}, "the name 'a' is taken"),
+                              ({"files": ["/etc/passwd"]}, "below the tree")):
+            with self.subTest(wrong):
+                self.assertIn(reason, self.weave(builds=[build(**wrong)], expect=1))
+
+    def test_the_diff_has_build_lines(self):
+        diff = self.weave(builds=[build()], options=["--print"])
+        self.assertEqual(self.files(), self.before)
+        self.assertIn("+++ b/src/Makefile.am", diff)
+        self.assertIn("\n+LIBS += ", diff)
+
+
+if __name__ == "__main__":
+    unittest.main()
