@@ -21,7 +21,7 @@ static int take_position(const struct yaml_file *file, const yaml_node_t *node, 
     char *text = NULL;
     int result = build->position ? yaml_wrong(file, node, "this is said twice")
                                  : weave_take_line(file, node, &text);
-    if (result == 0) {
+    if (result == 0 && text) {
         size_t word = strcspn(text, " "), blanks = strspn(text + word, " ");
         if (strncmp(text, "before ", 7) == 0)
             build->position = WEAVE_BEFORE;
@@ -47,7 +47,7 @@ static int take_line(const struct yaml_file *file, const yaml_node_t *node, void
     int result = weave_take_line(file, node, &build->lines[build->line_count]);
     const char *line = build->lines[build->line_count];
     build->line_count += line != NULL;
-    if (result == 0 && line[strlen(line) - 1] == '\\')
+    if (result == 0 && line && line[strlen(line) - 1] == '\\')
         return yaml_wrong(file, node, "a line cannot go on in the next: a mark stands at its end");
     return result;
 }

@@ -65,7 +65,7 @@ const char *weave_rules_shipped(const char *name)
     beside[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(beside, '/');
     if (slash)
-        strcpy(slash, "/../share/optrail/rules");
+        memcpy(slash, "/../share/optrail/rules", sizeof("/../share/optrail/rules"));
     const char *const above[] = {environment, beside, OPTRAIL_INSTALL_RULES, OPTRAIL_SOURCE_RULES};
     for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
         if (above[i] && *above[i] &&
