@@ -4,16 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tail_words.h"
 #include "text_out.h"
 #include "units.h"
 #include "plural.h"
 
 /* What makes ops slow. A report without a finding has none of this, unless it is asked for. */
-#define SHOWN_STAGES 3
-#define SHOWN_OPS    3
-#define BAR_CELLS    40
-/* A stage with less of what slow ops take longer is left out. */
-#define SMALLEST_SHARE 0.05
+#define SHOWN_OPS 3
+#define BAR_CELLS 40
 
 static bool has_findings(const struct report *report)
 {
@@ -21,23 +19,6 @@ static bool has_findings(const struct report *report)
     for (size_t i = 0; i < report->tail_count; i++)
         found |= report->tails[i].common_count > 0;
     return found;
-}
-
-static void tail_sentence(const struct report_tail *tail, int width, FILE *out)
-{
-    char text[1024], from[24], longer[24];
-    size_t used = (size_t)snprintf(
-        text, sizeof(text), "%.64s: the slowest %.2g %% (%s and more) take %s longer than the mean",
-        tail->type, 100 * (double)tail->slow / (double)tail->ops,
-        unit_duration(tail->threshold_ns, from, sizeof(from)),
-        unit_duration((uint64_t)fmax(tail->slow_ns - tail->mean_ns, 0), longer, sizeof(longer)));
-    for (size_t i = 0; i < tail->stage_count && i < SHOWN_STAGES; i++)
-        if (tail->stages[i].share >= SMALLEST_SHARE)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.0f %% of it in %.64s",
-                                     i ? ", " : ": ", 100 * tail->stages[i].share,
-                                     tail->stages[i].name);
-    snprintf(text + used, sizeof(text) - used, ".");
-    text_paragraph(out, 2, width, text);
 }
 
 static void common_table(const struct report_tail *tail, FILE *out)
@@ -48,14 +29,11 @@ static void common_table(const struct report_tail *tail, FILE *out)
         const struct report_common *common = &tail->common[i];
         char name[TEXT_NAME], number[24], chance[24];
         snprintf(name, sizeof(name), "%.32s %.96s", common->kind, common->value);
-        if (common->probability < 1e-9)
-            snprintf(chance, sizeof(chance), "< 1e-9");
-        else
-            snprintf(chance, sizeof(chance), "%.0e", common->probability);
         fputs("    ", out);
         text_name(out, name, 40);
         fprintf(out, " %8.1f %% %8.1f %% %12s %10s\n", 100 * common->share,
-                100 * common->slow_share, unit_count(common->slow, number, sizeof(number)), chance);
+                100 * common->slow_share, unit_count(common->slow, number, sizeof(number)),
+                tail_words_chance(common->probability, chance, sizeof(chance)));
     }
     if (tail->not_kept > 0) {
         char number[24];
@@ -66,78 +44,17 @@ static void common_table(const struct report_tail *tail, FILE *out)
 
 static void tails(const struct report *report, int width, bool all, FILE *out)
 {
+    char text[TAIL_WORDS];
     for (size_t i = 0; i < report->tail_count; i++) {
         const struct report_tail *tail = &report->tails[i];
         if (!all && tail->common_count == 0)
             continue;
-        tail_sentence(tail, width, out);
+        text_paragraph(out, 2, width, tail_words(tail, text, sizeof(text)));
         if (tail->common_count > 0)
             common_table(tail, out);
         else
             text_paragraph(out, 4, width,
                            "They have nothing in common that more of them have than of all.");
-    }
-}
-
-static void populations(const struct report *report, int width, FILE *out)
-{
-    for (size_t i = 0; i < report->population_count; i++) {
-        const struct report_population *row = &report->populations[i];
-        char text[512], fast[24], slow[24], split[24], where[160] = "";
-        double all = (double)(row->fast_ops + row->slow_ops);
-        if (*row->stage && row->stage_share >= 0.3)
-            snprintf(where, sizeof(where), " %.0f %% of the difference is in %.64s.",
-                     100 * row->stage_share, row->stage);
-        snprintf(text, sizeof(text),
-                 "%.64s: two populations, parted at %s: %.0f %% with a median of %s, %.0f %% with "
-                 "%s.%s",
-                 row->type, unit_duration(row->split_ns, split, sizeof(split)),
-                 100 * (double)row->fast_ops / all, unit_duration(row->fast_ns, fast, sizeof(fast)),
-                 100 * (double)row->slow_ops / all, unit_duration(row->slow_ns, slow, sizeof(slow)),
-                 where);
-        text_paragraph(out, 2, width, text);
-    }
-}
-
-static void stalls(const struct report *report, int width, FILE *out)
-{
-    for (size_t i = 0; i < report->stall_count; i++) {
-        const struct report_stall *stall = &report->stalls[i];
-        char text[512], number[24], total[24], longest[24], at[24], open[24];
-        size_t used = (size_t)snprintf(
-            text, sizeof(text),
-            "%s time%s nothing was answered though ops were open: %s in all, longest %s, at %s, "
-            "with %s ops open.",
-            unit_count(stall->count, number, sizeof(number)), stall->count == 1 ? "" : "s",
-            unit_duration(stall->total_ns, total, sizeof(total)),
-            unit_duration(stall->longest_ns, longest, sizeof(longest)),
-            unit_duration(stall->longest_at_ns, at, sizeof(at)),
-            unit_count(stall->open, open, sizeof(open)));
-        for (size_t j = 0; j < stall->stage_count && j < SHOWN_STAGES; j++)
-            if (stall->stages[j].share >= SMALLEST_SHARE && used < sizeof(text))
-                used +=
-                    (size_t)snprintf(text + used, sizeof(text) - used,
-                                     "%s%.64s (%.0f %% of their time)", j ? ", " : " They were in ",
-                                     stall->stages[j].name, 100 * stall->stages[j].share);
-        if (stall->stage_count > 0 && used < sizeof(text))
-            snprintf(text + used, sizeof(text) - used, ".");
-        text_paragraph(out, 2, width, text);
-    }
-}
-
-static void rhythms(const struct report *report, int width, FILE *out)
-{
-    for (size_t i = 0; i < report->rhythm_count; i++) {
-        const struct report_rhythm *rhythm = &report->rhythms[i];
-        char text[512], period[24], window[24], high[24], mean[24];
-        snprintf(text, sizeof(text),
-                 "Latency rises every %s (seen in windows of %s, autocorrelation %.2f): on average "
-                 "%s in the worst quarter of that time, %s over all.",
-                 unit_duration(rhythm->period_ns, period, sizeof(period)),
-                 unit_duration(rhythm->window_ns, window, sizeof(window)), rhythm->correlation,
-                 unit_duration((uint64_t)rhythm->high_ns, high, sizeof(high)),
-                 unit_duration((uint64_t)rhythm->mean_ns, mean, sizeof(mean)));
-        text_paragraph(out, 2, width, text);
     }
 }
 
@@ -168,14 +85,19 @@ static void waterfall(const struct report_exemplar *exemplar, FILE *out)
 
 void text_tails(FILE *out, const struct report *report, int width, bool all)
 {
+    char text[TAIL_WORDS];
     bool found = has_findings(report);
     if (!found && !all)
         return;
     fputs("\ntails\n", out);
     tails(report, width, all, out);
-    populations(report, width, out);
-    stalls(report, width, out);
-    rhythms(report, width, out);
+    for (size_t i = 0; i < report->population_count; i++)
+        text_paragraph(out, 2, width,
+                       tail_words_population(&report->populations[i], text, sizeof(text)));
+    for (size_t i = 0; i < report->stall_count; i++)
+        text_paragraph(out, 2, width, tail_words_stall(&report->stalls[i], text, sizeof(text)));
+    for (size_t i = 0; i < report->rhythm_count; i++)
+        text_paragraph(out, 2, width, tail_words_rhythm(&report->rhythms[i], text, sizeof(text)));
     if (!found && report->tail_count == 0)
         text_paragraph(out, 2, width,
                        "No few ops are slower than the rest, or there are too few ops to tell.");

@@ -76,10 +76,14 @@ class Story:
         return {"queue": self.lognormal(100000, 0.4), "lock": self.lognormal(2000, 0.3),
                 "journal": self.lognormal(400000, 0.3)}
 
-    def report(self, *options):
+    def text(self):
+        """The story as make-trace reads it."""
         self.events.sort()
-        text = "".join(f"{time // 10**9}.{time % 10**9:09d} {line}\n"
+        return "".join(f"{time // 10**9}.{time % 10**9:09d} {line}\n"
                        for time, _, line in self.events)
+
+    def report(self, *options):
+        text = self.text()
         with tempfile.TemporaryDirectory() as directory:
             place = pathlib.Path(directory)
             (place / "story.txt").write_text(text)
