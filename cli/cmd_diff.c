@@ -16,7 +16,7 @@
 
 #define MOST_CONDITIONS 64
 
-static const char *format, *path, *json;
+static const char *format, *path, *json, *file;
 static struct option_words fail_if;
 static bool all;
 
@@ -25,7 +25,15 @@ static const struct option_row options[] = {
      .type = OPTION_STRING,
      .argument = "NAME",
      .value = &format,
-     .text = "the form of the answer: text or json (without it: text)"},
+     .text =
+         "the form of the answer: text, json, or html, a page with plots of both sides (without "
+         "it: text)"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .value = &file,
+     .text = "write it to FILE (-: to standard output)"},
     {.name = "json",
      .type = OPTION_STRING,
      .argument = "FILE",
@@ -56,6 +64,7 @@ struct comparison {
         struct compare_run *runs;   /* owned */
         struct analysis **analyses; /* owned */
         struct report **reports;    /* owned */
+        struct diff_run *shown;     /* owned */
     } sides[2];
     size_t condition_count;
     struct compare_condition conditions[MOST_CONDITIONS];
@@ -109,10 +118,12 @@ static int read_run(char *name, struct side *side, size_t number, struct supervi
     if (result == 0)
         result =
             analysis_report(side->analyses[number], &data.counts, NULL, &side->reports[number]);
-    if (result == 0)
-        side->runs[number] = (struct compare_run){name, side->reports[number],
-                                                  analysis_windows(side->analyses[number])};
-    return result;
+    if (result < 0)
+        return result;
+    side->runs[number] =
+        (struct compare_run){name, side->reports[number], analysis_windows(side->analyses[number])};
+    side->shown[number] = (struct diff_run){name, side->reports[number]};
+    return 0;
 }
 
 static int read_side(int count, char **names, struct side *side, struct supervision *supervision)
@@ -121,7 +132,8 @@ static int read_side(int count, char **names, struct side *side, struct supervis
     side->runs = calloc(runs, sizeof(*side->runs));
     side->analyses = calloc(runs, sizeof(*side->analyses));
     side->reports = calloc(runs, sizeof(*side->reports));
-    if (!side->runs || !side->analyses || !side->reports)
+    side->shown = calloc(runs, sizeof(*side->shown));
+    if (!side->runs || !side->analyses || !side->reports || !side->shown)
         return err_no_memory();
     int result = 0;
     for (size_t i = 0; result == 0 && i < runs; i++) {
@@ -141,28 +153,51 @@ static void free_side(struct side *side)
     free(side->runs);
     free(side->analyses);
     free(side->reports);
+    free(side->shown);
 }
 
-static int write_json(const struct report_diff *diff)
+static int write_form(const char *name, const struct comparison *comparison,
+                      const struct report_diff *diff, FILE *out)
 {
-    FILE *out = fopen(json, "we");
+    const struct diff_runs sides[2] = {
+        {comparison->sides[0].side.count, comparison->sides[0].shown},
+        {comparison->sides[1].side.count, comparison->sides[1].shown}};
+    if (strcmp(name, "json") == 0)
+        return render_diff_json(diff, out);
+    if (strcmp(name, "html") == 0)
+        return render_diff_html(diff, sides, all, out);
+    return render_diff_text(diff, out == stdout ? output_width() : 0, all, out);
+}
+
+static int write_file(const char *name, const struct comparison *comparison,
+                      const struct report_diff *diff, const char *to)
+{
+    FILE *out = fopen(to, "we");
     if (!out)
-        return err_set(errno, "%s: cannot be written: %s", json, strerror(errno));
-    int result = err_prefix(render_diff_json(diff, out), "%s", json);
+        return err_set(errno, "%s: cannot be written: %s", to, strerror(errno));
+    int result = err_prefix(write_form(name, comparison, diff, out), "%s", to);
+    /* a full disk may show only now */
     if (fclose(out) == EOF && result == 0)
-        result = err_set(errno, "%s: cannot be written: %s", json, strerror(errno));
+        result = err_set(errno, "%s: cannot be written: %s", to, strerror(errno));
     return result;
 }
 
-static int write_answer(const struct report_diff *diff)
+static bool is_standard_output(const char *name)
 {
-    bool standard = json && strcmp(json, "-") == 0;
-    int result = json && !standard ? write_json(diff) : 0;
-    if (result < 0)
-        return result;
-    if (standard || (format && strcmp(format, "json") == 0))
-        return render_diff_json(diff, stdout);
-    return render_diff_text(diff, output_width(), all, stdout);
+    return strcmp(name, "-") == 0;
+}
+
+static int write_answer(const struct comparison *comparison, const struct report_diff *diff)
+{
+    const char *name = format ? format : "text";
+    bool to_file = file && !is_standard_output(file);
+    /* the files first: a reader who stops reading the terminal's side must not cost them */
+    int result = json && !is_standard_output(json) ? write_file("json", comparison, diff, json) : 0;
+    if (result == 0 && to_file)
+        result = write_file(name, comparison, diff, file);
+    if (result == 0 && json && is_standard_output(json))
+        return write_form("json", comparison, diff, stdout);
+    return result < 0 || to_file ? result : write_form(name, comparison, diff, stdout);
 }
 
 /* What cannot be told is a failure, too, but none that costs the answer: *untold has its message.
@@ -210,7 +245,7 @@ static int work(void *context, struct supervision *supervision)
     if (result == 0)
         judged = judge(comparison, diff, untold, sizeof(untold));
     if (result == 0)
-        result = judged == -ENOMEM ? judged : write_answer(diff);
+        result = judged == -ENOMEM ? judged : write_answer(comparison, diff);
     if (result == 0)
         result = holding(diff);
     if (result == 0 && judged < 0)
@@ -226,12 +261,13 @@ static int run(int argc, char **argv)
     static struct comparison comparison;
     const struct supervisor_options supervisor_options = {.data_name = "one of the runs"};
     int before, after;
-    if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
-        return err_set(EINVAL, "no form is called '%.32s': text or json", format);
+    if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
+        strcmp(format, "html") != 0)
+        return err_set(EINVAL, "no form is called '%.32s': text, json or html", format);
     comparison.count = argc;
     comparison.names = argv;
     int result = split(argc, argv, &before, &after);
-    const struct report_output written = {.json = json};
+    const struct report_output written = {.file = file, .json = json};
     if (result == 0)
         result = parse_conditions(&comparison);
     /* a run may be compared with itself; within a side it would count twice */
@@ -264,6 +300,8 @@ const struct command command_diff = {
         "failure.",
     .examples = "optrail diff before.profile after.profile\twhat changed\n"
                 "optrail diff a1 a2 a3 vs b1 b2 b3\tthree runs a side\n"
+                "optrail diff --format html -o page.html before.profile after.profile\tthe same as "
+                "a page, both beside each other\n"
                 "optrail diff --fail-if 'write.p99 > +5%' main.profile new.profile\tin CI",
     .options = options,
     .minimum_arguments = 2,

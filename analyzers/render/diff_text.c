@@ -56,7 +56,7 @@ static void row(FILE *out, const struct diff_row *row)
     fputc('\n', out);
 }
 
-static bool worth_a_row(const struct diff_row *row, const struct diff_row *whole)
+bool diff_row_is_shown(const struct diff_row *row, const struct diff_row *whole)
 {
     bool changed = false;
     for (int s = 0; s < DIFF_STATISTICS; s++)
@@ -79,7 +79,7 @@ static void type(FILE *out, const struct diff_type *type, bool all)
             "95 % interval", "p50 ", "p90 ", "p99 ");
     size_t left_out = 0;
     for (size_t i = 0; i < type->row_count; i++) {
-        if (all || worth_a_row(&type->rows[i], &type->rows[0]))
+        if (all || diff_row_is_shown(&type->rows[i], &type->rows[0]))
             row(out, &type->rows[i]);
         else
             left_out++;
