@@ -89,7 +89,8 @@ static int try_files(struct weaving *weaving, const struct trial *trial)
                                               &outcome->function)
                                  : weave_build_place(&weaving->files[at], trial->build,
                                                      trial->prefix, trial->index);
-        if (result && !(outcome->reason = strdup(err_message())))
+        if (result && !(outcome->reason = strdup(looked || result != -ENOENT ? err_message()
+                                                                             : "it is not there")))
             return err_no_memory();
     }
     return result;

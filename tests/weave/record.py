@@ -137,7 +137,7 @@ class Record(unittest.TestCase):
         for keys, reason in (({"at": "after nothing"}, "the line 'nothing' is not there"),
                              ({"at": "before -Wall"}, "the line above the place goes on"),
                              ({"at": "after AM_CPPFLAGS = -I. \\"}, "the line above the place"),
-                             ({"files": ["none"]}, "cannot open it")):
+                             ({"files": ["none"]}, "none: it is not there")):
             with self.subTest(keys):
                 said = self.weave(builds=[build(**keys)], expect=1)
                 self.assertIn("build: refused: ", said)
