@@ -4,6 +4,8 @@
 #include "probe_slots.h"
 #include "usdt_site.h"
 
+#include <errno.h>
+
 /* Until the provider is loaded, and without one for good, every slot is this one. */
 static const volatile int never_enabled = 0;
 
@@ -27,8 +29,11 @@ static void emit_nothing(uint64_t key, uint64_t arg0, uint64_t arg1)
     void optrail_emit_##component##_##action(uint64_t key_, uint64_t first_, uint64_t second_)     \
     {                                                                                              \
         USDT_SITE(component##_##action, key_, first_, second_);                                    \
-        if (*optrail_lttng_##component##_##action.enabled)                                         \
+        if (*optrail_lttng_##component##_##action.enabled) {                                       \
+            int error_ = errno; /* a probe may stand between a call and who reads its error */     \
             optrail_lttng_##component##_##action.emit(key_, first_, second_);                      \
+            errno = error_;                                                                        \
+        }                                                                                          \
     }
 #include <optrail/events.def>
 #undef OPTRAIL_POINT
