@@ -56,10 +56,11 @@ EVENTS = {
     "bluestore:transaction_total_duration": {**TXC, "elapsed": "double"},
     "librbd:read_enter": {**IMAGE, "offset": "u64", "length": "u64"},
     "librbd:read_exit": {"retval": "i64"},
-    "librbd:write_enter": {**IMAGE, "off": "u64", "buf": "bytes"},
+    "librbd:write_enter": {**IMAGE, "off": "u64", "buf": "u64", "buf_isnull": "u8",
+                           "buf_len": "u64"},
     "librbd:write_exit": {"retval": "i64"},
-    "librbd:aio_write_enter": {**IMAGE, "off": "u64", "len": "u64", "buf": "bytes",
-                               "completion": "u64"},
+    "librbd:aio_write_enter": {**IMAGE, "off": "u64", "len": "u64", "buf": "u64",
+                               "buf_isnull": "u8", "buf_len": "u64", "completion": "u64"},
     "librbd:aio_write_exit": {"retval": "i32"},
     "librbd:aio_read_enter": {**IMAGE, "offset": "u64", "length": "u64", "completion": "u64"},
     "librbd:aio_read_exit": {"retval": "i32"},
@@ -79,9 +80,6 @@ def tsdl(kind, name):
         return f"string _{name};"
     if kind == "double":
         return "floating_point { exp_dig = 11; mant_dig = 53; align = 8; } " + f"_{name};"
-    if kind == "bytes":
-        return (f"integer {{ size = 64; align = 8; signed = 0; }} __{name}_length; "
-                f"integer {{ size = 8; align = 8; signed = 0; }} _{name}[ __{name}_length ];")
     _, size, signed = INTEGERS[kind]
     return f"integer {{ size = {size}; align = 8; signed = {int(signed)}; }} _{name};"
 
@@ -91,8 +89,6 @@ def encode(kind, value):
         return str(value).encode() + b"\0"
     if kind == "double":
         return struct.pack("<d", value)
-    if kind == "bytes":
-        return struct.pack("<Q", len(value)) + value
     return struct.pack("<" + INTEGERS[kind][0], value)
 
 
@@ -117,8 +113,7 @@ class Trace:
         context = {"vpid": pid, "vtid": tid, "pthread_id": 0x7f0000000000 + tid * 4096}
         data = b"".join(encode(self.CONTEXTS[kind], context[kind]) for kind in self.contexts)
         for field, kind in self.types[name].items():
-            empty = {"str": "", "bytes": b""}.get(kind, 0)
-            data += encode(kind, values.pop(field, empty))
+            data += encode(kind, values.pop(field, "" if kind == "str" else 0))
         assert set(values) <= set(EVENTS[name]), (name, values)  # what is left is not declared
         self.events.append((round(microseconds * 1000), len(self.events), name, data))
 

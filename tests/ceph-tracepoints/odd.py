@@ -203,8 +203,6 @@ def garbage(odd):
         def value(kind, chance=chance):
             if kind == "str":
                 return chance.choice(("", "waiting for subops from 1,2", "waiting for", "from"))
-            if kind == "bytes":
-                return b"x" * chance.randrange(9)
             if kind == "double":
                 return chance.choice((0.0, 1e-5, NAN, -1.0))
             _, bits, signed = ceph_trace.INTEGERS[kind]

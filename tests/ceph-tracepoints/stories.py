@@ -167,7 +167,7 @@ def client(trace):
     for i in range(20):
         trace.emit(now, 2000, 2001, "librbd:read_enter", imagectx=0x5000, length=16384)
         trace.emit(now + 800, 2000, 2001, "librbd:read_exit", retval=16384 if i else -5)
-        trace.emit(now + 900, 2000, 2001, "librbd:write_enter", imagectx=0x5000, buf=b"x" * 512)
+        trace.emit(now + 900, 2000, 2001, "librbd:write_enter", imagectx=0x5000, buf_len=512)
         trace.emit(now + 2900, 2000, 2001, "librbd:write_exit", retval=512)
         now += 3000
     for i in range(30):
