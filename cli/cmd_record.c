@@ -84,6 +84,10 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .value = &record.lttng,
      .text = "by LTTng, from all daemons that are built with optrail's probes"},
+    {.name = "ceph",
+     .type = OPTION_FLAG,
+     .value = &record.ceph,
+     .text = "with --lttng: also from a Ceph that is built WITH_LTTNG, by its own tracepoints"},
     {.name = "session",
      .type = OPTION_STRING,
      .argument = "NAME",
@@ -113,8 +117,8 @@ static int check(void)
         return err_set(EINVAL, "--slower-than needs --snapshot SECONDS: how much to keep");
     if (record.lttng && (record.targets.pids.count > 0 || record.targets.osds.count > 0))
         return err_set(EINVAL, "--lttng records all daemons with probes: leave out -p and --osd");
-    if (!record.lttng && (record.session || record.url))
-        return err_set(EINVAL, "--session and --url are for --lttng");
+    if (!record.lttng && (record.session || record.url || record.ceph))
+        return err_set(EINVAL, "--session, --url and --ceph are for --lttng");
     if (record.lttng && record.locks)
         return err_set(EINVAL, "--locks captures by eBPF: leave out --lttng");
     if (record.trace && record.url)
@@ -157,7 +161,8 @@ const struct command command_record = {
         "the process's number in its name where two are called the same.\n\n"
         "With --lttng an LTTng session records daemons that are built with optrail's probes, at a "
         "tenth of the cost of a breakpoint. A session daemon that runs is used; if none does, one "
-        "is started for as long as the recording lasts.\n\n"
+        "is started for as long as the recording lasts. With --ceph it also records what a Ceph "
+        "tells that is built with its own LTTng tracepoints.\n\n"
         "With --snapshot nothing is written until there is a reason to: SIGUSR1, an op that was "
         "too slow, or the end. No event is in two snapshots.\n\n"
         "Ctrl-C ends the recording and keeps it; a second one, from two seconds later on, ends "

@@ -28,6 +28,7 @@ struct record_options {
     int64_t memory_mib;
 
     bool lttng;
+    bool ceph; /* its own tracepoints as well */
     const char *session;
     const char *url;
     int64_t rate; /* events a second, for the size of LTTng's buffers */

@@ -245,6 +245,7 @@ int record_lttng(const struct record_options *options)
         .url = options->url,
         .snapshot = options->snapshot,
         .rate = (uint64_t)options->rate,
+        .ceph = options->ceph,
     };
     result = lttng_recorder_open(&recording, &run.recorder);
     if (result < 0)

@@ -15,7 +15,11 @@
 #include "session_daemon.h"
 
 #define CHANNEL "optrail"
-#define EVENTS  "optrail:*"
+
+/* The first one always, the others with options.ceph: those of Ceph's own that ops are made of. */
+static const char *const providers[] = {
+    "optrail:", "oprequest:", "osd:", "pg:", "objectstore:", "bluestore:", "librbd:"};
+enum { PROVIDERS = sizeof(providers) / sizeof(*providers) };
 
 /* For so long the consumer daemon may be kept from writing sub-buffers out. */
 #define PAUSE_SECONDS 1.0
@@ -32,6 +36,7 @@ struct lttng_recorder {
     pid_t daemon; /* ours; 0: the machine's */
     bool created; /* the session */
     bool remote;  /* the trace goes to a relay daemon */
+    size_t providers;
 };
 
 /* What liblttng-ctl says, as our error. */
@@ -123,7 +128,7 @@ static int enable_channel(struct lttng_recorder *recorder,
     return code < 0 ? complain(code, recorder->session, "making its buffers") : 0;
 }
 
-static int enable_events(struct lttng_recorder *recorder)
+static int enable_events(struct lttng_recorder *recorder, const char *provider)
 {
     struct lttng_event *event = lttng_event_create();
     int code;
@@ -133,10 +138,24 @@ static int enable_events(struct lttng_recorder *recorder)
     event->type = LTTNG_EVENT_TRACEPOINT;
     event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
     event->loglevel = -1;
-    snprintf(event->name, sizeof(event->name), EVENTS);
+    snprintf(event->name, sizeof(event->name), "%s*", provider);
     code = lttng_enable_event_with_exclusions(recorder->handle, event, CHANNEL, NULL, 0, NULL);
     lttng_event_destroy(event);
     return code < 0 ? complain(code, recorder->session, "enabling its events") : 0;
+}
+
+/* Ours tell them by themselves, Ceph's do not. */
+static int add_contexts(struct lttng_recorder *recorder)
+{
+    static const enum lttng_event_context_type types[] = {LTTNG_EVENT_CONTEXT_VPID,
+                                                          LTTNG_EVENT_CONTEXT_VTID};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        struct lttng_event_context context = {.ctx = types[i]};
+        int code = lttng_add_context(recorder->handle, &context, NULL, CHANNEL);
+        if (code < 0)
+            return complain(code, recorder->session, "adding process and thread to its events");
+    }
+    return 0;
 }
 
 int lttng_recorder_open(const struct lttng_recorder_options *options,
@@ -156,8 +175,12 @@ int lttng_recorder_open(const struct lttng_recorder_options *options,
         result = err_no_memory();
     if (result == 0)
         result = enable_channel(made, options, &domain);
-    if (result == 0)
-        result = enable_events(made);
+    if (made)
+        made->providers = options->ceph ? PROVIDERS : 1;
+    for (size_t i = 0; result == 0 && i < made->providers; i++)
+        result = enable_events(made, providers[i]);
+    if (result == 0 && options->ceph)
+        result = add_contexts(made);
     if (result == 0 && (code = lttng_start_tracing(options->session)) < 0)
         result = complain(code, options->session, "starting it");
     if (result < 0) {
@@ -182,6 +205,14 @@ void lttng_recorder_close(struct lttng_recorder *recorder)
     free(recorder);
 }
 
+static bool is_recorded(const struct lttng_recorder *recorder, const char *event)
+{
+    for (size_t i = 0; i < recorder->providers; i++)
+        if (strncmp(event, providers[i], strlen(providers[i])) == 0)
+            return true;
+    return false;
+}
+
 int lttng_recorder_daemons(struct lttng_recorder *recorder)
 {
     struct lttng_event *events = NULL;
@@ -193,7 +224,7 @@ int lttng_recorder_daemons(struct lttng_recorder *recorder)
         return complain(count, recorder->session, "asking who is registered");
     /* those of a process stand together */
     for (int i = 0; i < count; i++) {
-        if (strncmp(events[i].name, EVENTS, strlen(EVENTS) - 1) != 0 || events[i].pid == last)
+        if (!is_recorded(recorder, events[i].name) || events[i].pid == last)
             continue;
         last = events[i].pid;
         daemons++;

@@ -9,8 +9,8 @@
 
 /*
  * A session of LTTng-UST that records the events of all daemons that are built with optrail's
- * probes. The machine's session daemon is used; if none runs, one is started and ended with the
- * recording. Not thread-safe.
+ * probes, or with Ceph's own tracepoints. The machine's session daemon is used; if none runs, one
+ * is started and ended with the recording. Not thread-safe.
  */
 struct lttng_recorder_options {
     const char *session;   /* its name */
@@ -18,6 +18,7 @@ struct lttng_recorder_options {
     const char *url;       /* "net://HOST": a relay daemon; NULL: `directory` */
     double snapshot;       /* keep so many seconds in memory and write nothing; 0: write all */
     uint64_t rate;         /* events a second that must be borne */
+    bool ceph;             /* Ceph's own tracepoints as well, with the process and thread of each */
 };
 
 struct lttng_recorder;
@@ -32,7 +33,7 @@ int lttng_recorder_open(const struct lttng_recorder_options *options,
  */
 void lttng_recorder_close(struct lttng_recorder *recorder);
 
-/* How many processes with optrail's probes are registered with the session daemon; negative errno
+/* How many processes with these events are registered with the session daemon; negative errno
  * with the message. */
 int lttng_recorder_daemons(struct lttng_recorder *recorder);
 

@@ -47,11 +47,13 @@ static int note_osd(struct report *report, const struct read_ceph *ceph)
             "queue: an op begins when its message is dispatched, and ends when the commit "
             "is told; a read when its worker lets go of it, which is too early where it is "
             "erasure-coded or proxied");
-    if (result == 0 && !saw(ceph, CEPH_TXC))
-        result = report_add_note(report, "no transaction of BlueStore is told%s",
-                                 saw(ceph, CEPH_STEP)
-                                     ? ": the steps of FileStore are, which name no op"
-                                     : ": bluestore_throttle_trace_rate says how many are");
+    if (result == 0 && !saw(ceph, CEPH_TXC) && saw(ceph, CEPH_STEP))
+        result =
+            report_add_note(report, "the steps of FileStore name no op: what a write waits for "
+                                    "is not told apart");
+    else if (result == 0 && !saw(ceph, CEPH_TXC))
+        result = report_add_note(report, "no transaction of BlueStore is told (bluestore_tracing): "
+                                         "what a write waits for is not told apart");
     if (result == 0 && ceph->without_request > 0)
         result = report_add_note(report,
                                  "%" PRIu64 " events are of messages without a request id "

@@ -99,8 +99,11 @@ void text_locks(FILE *out, const struct report *report)
 void text_queues(FILE *out, const struct report *report)
 {
     char number[24];
+    uint64_t servers = 0;
 
-    if (report->queue_count == 0)
+    for (size_t i = 0; i < report->queue_count; i++)
+        servers += report->queues[i].servers;
+    if (servers == 0)
         return;
     fprintf(out, "\n%-24s%8s%9s%8s%7s%8s%8s  %s\n", "queues", "ops/s", "waiting", "threads", "busy",
             "busiest", "an op", "busy with");

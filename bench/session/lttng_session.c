@@ -95,9 +95,6 @@ static int start_recording(struct lttng_session *session,
     for (size_t i = 0; result == 0 && options->events[i]; i++)
         result = lttng((const char *const[]){"lttng", "enable-event", "-u", "-c", "optrail",
                                              options->events[i], NULL});
-    for (size_t i = 0; result == 0 && options->contexts && options->contexts[i]; i++)
-        result = lttng((const char *const[]){"lttng", "add-context", "-u", "-c", "optrail", "-t",
-                                             options->contexts[i], NULL});
     if (result == 0)
         result = lttng((const char *const[]){"lttng", "start", NULL});
     return result;

@@ -16,11 +16,10 @@
  */
 
 struct lttng_session_options {
-    const char *output;          /* directory for the trace; must not exist or be empty */
-    const char *const *events;   /* names or patterns, ended by NULL */
-    const char *const *contexts; /* that every event gets (vtid), ended by NULL; NULL: none */
-    size_t subbuffer_bytes;      /* per cpu; a power of two; 0: 4 MiB */
-    unsigned subbuffers;         /* per cpu; a power of two; 0: 8 */
+    const char *output;        /* directory for the trace; must not exist or be empty */
+    const char *const *events; /* names or patterns, ended by NULL */
+    size_t subbuffer_bytes;    /* per cpu; a power of two; 0: 4 MiB */
+    unsigned subbuffers;       /* per cpu; a power of two; 0: 8 */
     /* events go round in the buffers, the oldest are overwritten, none are written to disk: every
      * event then costs the traced program the same, however many there are */
     bool in_memory;

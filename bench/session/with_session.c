@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * with-lttng-session --output DIRECTORY [--event PATTERN]... [--context TYPE]... -- COMMAND
- * [ARGUMENT...]
+ * with-lttng-session --output DIRECTORY -- COMMAND [ARGUMENT...]
  *
- * Runs a command while an LTTng session daemon of its own records every optrail event, or those of
- * the patterns, then stops the recording and leaves the trace in DIRECTORY. Its exit status is the
- * command's.
+ * Runs a command while an LTTng session daemon of its own records every optrail event, then stops
+ * the recording and leaves the trace in DIRECTORY. Its exit status is the command's.
  */
 #include "err.h"
 #include "lttng_session.h"
@@ -19,8 +17,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { MOST = 16 }; /* patterns, contexts */
 
 static volatile sig_atomic_t command_pid;
 
@@ -60,30 +56,20 @@ static int run(char **command)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: with-lttng-session --output DIRECTORY [--event PATTERN]... "
-                    "[--context TYPE]... -- COMMAND [ARGUMENT...]\n");
+    fprintf(stderr, "usage: with-lttng-session --output DIRECTORY -- COMMAND [ARGUMENT...]\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option rows[] = {{"output", required_argument, NULL, 'o'},
-                                         {"event", required_argument, NULL, 'e'},
-                                         {"context", required_argument, NULL, 'c'},
-                                         {0}};
-    const char *events[MOST + 1] = {"optrail:*"}, *contexts[MOST + 1] = {0};
-    size_t event_count = 0, context_count = 0;
-    struct lttng_session_options options = {.events = events, .contexts = contexts};
+    static const struct option rows[] = {{"output", required_argument, NULL, 'o'}, {0}};
+    static const char *const events[] = {"optrail:*", NULL};
+    struct lttng_session_options options = {.events = events};
     int option;
-    while ((option = getopt_long(argc, argv, "+o:e:c:", rows, NULL)) != -1) {
-        if (option == 'o')
-            options.output = optarg;
-        else if (option == 'e' && event_count < MOST)
-            events[event_count++] = optarg;
-        else if (option == 'c' && context_count < MOST)
-            contexts[context_count++] = optarg;
-        else
+    while ((option = getopt_long(argc, argv, "+o:", rows, NULL)) != -1) {
+        if (option != 'o')
             return usage();
+        options.output = optarg;
     }
     if (!options.output || optind >= argc)
         return usage();

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""recorded.py OPTRAIL WITH-SESSION EMITTER [TRACE TRUTH]: a program emits what a Ceph with its own
-tracepoints emits, LTTng records it, and each stage's time in the report lies between what the program
+"""recorded.py OPTRAIL WITH-SESSION EMITTER: a program emits what a Ceph with its own tracepoints
+emits, `optrail record --lttng --ceph` records it, and each stage's time in the report lies between what the program
 knows: from after one event was emitted until before the next one, and from before until after."""
 import collections
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
-
-PROVIDERS = ("oprequest", "osd", "pg", "objectstore", "bluestore", "librbd")
 
 # what the program tells: the report's type, its stages, and between which of its places they lie
 OLD = {"opqueue.wait": ("queued", "taken"), "osd.enqueue": ("dispatch", "queued"),
@@ -33,12 +32,17 @@ BYTES = {"write": 60 * 4096, "read": 50 * 8192, "store write": 50 * 8192, "clien
          "client read": 50 * 4096}
 
 
-def record(with_session, emitter, trace):
-    command = [with_session, "--output", trace]
-    for provider in PROVIDERS:
-        command += ["--event", f"{provider}:*"]
-    return subprocess.run([*command, "--context", "vpid", "--context", "vtid", "--", emitter],
-                          capture_output=True, text=True)
+def record(optrail, emitter, trace):
+    """The truth; runs where a session daemon is."""
+    recorder = subprocess.Popen([optrail, "record", "--lttng", "--ceph", "-o", trace],
+                                stderr=subprocess.PIPE, text=True)
+    first = recorder.stderr.readline()
+    assert "LTTng session with" in first, first + recorder.stderr.read()
+    truth = subprocess.run([emitter], capture_output=True, text=True, check=True).stdout
+    recorder.send_signal(signal.SIGINT)
+    said = recorder.communicate(timeout=60)[1]
+    assert recorder.returncode == 0, said
+    return truth
 
 
 def bounds(truth):
@@ -84,14 +88,19 @@ def check(optrail, trace, truth):
 def main(optrail, with_session, emitter):
     with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
         trace = pathlib.Path(directory) / "trace"
-        recorded = record(with_session, emitter, trace)
-        if "not installed" in recorded.stderr:
-            print(recorded.stderr.strip())
+        inside = subprocess.run(
+            [with_session, "--output", trace.with_name("ours"), "--", sys.executable, __file__,
+             "--inside", optrail, emitter, trace], capture_output=True, text=True)
+        if "not installed" in inside.stderr:
+            print(inside.stderr.strip())
             return 77
-        assert recorded.returncode == 0, recorded.stderr
-        check(optrail, trace, recorded.stdout)
+        assert inside.returncode == 0, inside.stderr
+        check(optrail, trace, inside.stdout)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:4]))
+    if sys.argv[1] == "--inside":
+        sys.stdout.write(record(*sys.argv[2:5]))
+    else:
+        sys.exit(main(*sys.argv[1:4]))
