@@ -174,7 +174,7 @@ def case_snapshots(directory):
         recorder.process.send_signal(signal.SIGUSR1)
         tracing.wait_for("the snapshot", lambda: "snapshot-1 (signal)" in recorder.said())
         said = finish(recorder)
-        assert "1 more snapshots were asked for" in said, said
+        assert "1 more snapshot was asked for" in said, said
         read = recording.report(OPTRAIL, directory / "trace" / "snapshot-1")
         assert ops(read) == BOTH, read["ops"]
 
