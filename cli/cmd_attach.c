@@ -37,6 +37,7 @@ static const struct option_row options[] = {
     TARGET_OPTION_ROWS(chosen),
     DURATION_OPTION_ROW(seconds, "trace"),
     REPORT_OUTPUT_ROWS(output),
+    SAVE_OPTION_ROW(output),
     {.name = "top",
      .type = OPTION_FLAG,
      .value = &live,
@@ -169,6 +170,8 @@ static int trace(const struct live_group_options *tracing)
     if (error)
         return error;
     error = analyse(group, &report);
+    if (!error && output.save)
+        error = live_group_save(group, report, output.save);
     if (!error)
         error = knob_values_add(report, tracing->targets, tracing->count);
     if (!error)
@@ -186,6 +189,8 @@ static int run(int argc, char **argv)
     struct live_group_options tracing = {
         .path = path,
         .each = each,
+        .windows = report_output_windows(&output),
+        .save = output.save != NULL,
         .tracing = {.each = {.allow_slow = allow_slow, .seconds = seconds}, .follow = follow},
     };
     char basic_path[PATH_MAX];
@@ -239,12 +244,16 @@ const struct command command_attach = {
         "long as the slowest ops, and ops that have begun in it are followed to their end; so slow "
         "ops are not missing, percentiles are those of all ops, and rates are per traced "
         "second.\n\n"
+        "With --save the sums are kept in a profile: `optrail report` merges those of many hosts "
+        "into one report.\n\n"
         "Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
     .examples = "optrail attach --osd 0 -d 10\tten seconds of osd.0\n"
                 "optrail attach --all -d 10\tof all OSDs of this host, each and together\n"
                 "optrail attach --all --duty 10% -d 600\tten minutes, at a tenth of the price\n"
                 "optrail attach --osd 0 --top\ta live screen\n"
-                "optrail attach -p 4711 --json out.json\tuntil Ctrl-C; the report as JSON too",
+                "optrail attach -p 4711 --json out.json\tuntil Ctrl-C; the report as JSON too\n"
+                "optrail attach --all -d 60 --save host1.profile\tto be merged: optrail report "
+                "*.profile",
     .options = options,
     .run = run,
 };

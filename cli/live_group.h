@@ -18,6 +18,8 @@ struct live_group_options {
     struct tracer_group_options tracing; /* `notice`, `slowest_ns` and `context` are set here */
     bool each;                           /* the report shall hold whole reports of each */
     enum live_fold_choice fold;
+    bool windows; /* sums by windows of time too, where ops are folded in user space */
+    bool save;    /* live_group_save() will be called: daemons of different paths are refused */
 };
 
 struct live_group;
@@ -37,5 +39,9 @@ int live_group_snapshot(struct live_group *group, enum analysis_span span, doubl
 /* The report, after the last event. `counts`: what the reader saw. The caller owns it. */
 int live_group_report(struct live_group *group, const struct read_counts *counts,
                       struct report **report);
+
+/* Writes all that was gathered to a profile (docs/profile.md), of all daemons together: `optrail
+ * report` makes of it what live_group_report() has made, which must have been called before. */
+int live_group_save(struct live_group *group, const struct report *report, const char *file);
 
 #endif

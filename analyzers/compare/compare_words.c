@@ -114,7 +114,9 @@ static void say_nothing(const struct diff_type *type, char *text)
     char line[400];
     if (!mean->tested)
         snprintf(line, sizeof(line),
-                 "%s: nothing can be said: too few ops, or too short a time, on one of the sides.",
+                 "%s: nothing can be said: too few ops, too short a time, or a profile without "
+                 "windows of "
+                 "time on one of the sides.",
                  type->type);
     else
         snprintf(line, sizeof(line),

@@ -117,6 +117,46 @@ def check_documented(row):
     assert documented == present, documented ^ present
 
 
+def report_of(directory, *profiles):
+    return subprocess.run([OPTRAIL, "report", "--format", "json", *profiles], cwd=directory,
+                          check=True, capture_output=True, text=True).stdout
+
+
+def case_saved():
+    """The profile of a live run has the live report in it; those of several merge."""
+    with tempfile.TemporaryDirectory(prefix="optrail-saved-") as directory:
+        stores = [Ministore(), Ministore()]
+        for fold in ("kernel", "user"):
+            for i, store in enumerate(stores):
+                tracer = attach("-p", str(store.pid), "--fold", fold, "--format", "json", "--save",
+                                f"{directory}/{fold}{i}.profile")
+                store.work(WRITES * (i + 1), READS)
+                status, live = tracer.finish()
+                assert status == 0
+                saved = report_of(directory, f"{fold}{i}.profile")
+                assert live == saved, f"{fold}:\n{live}\n{saved}"
+            merged = json.loads(report_of(directory, f"{fold}0.profile", f"{fold}1.profile"))
+            assert counts_of(merged) == {"write": 3 * WRITES, "read": 2 * READS}, merged["ops"]
+            assert merged["source"]["daemon"] == "ministore", merged["source"]
+        tracer = attach("-p", ",".join(str(store.pid) for store in stores), "--format", "json",
+                        "--save", f"{directory}/all.profile")
+        tracing.wait_for("all probes", lambda: tracer.said().count(" probes by ") == 2)
+        for store in stores:
+            store.work()
+        status, live = tracer.finish()
+        live, saved = json.loads(live), json.loads(report_of(directory, "all.profile"))
+        assert status == 0 and counts_of(live) == {"write": 2 * WRITES, "read": 2 * READS}
+        # who had which part is said of running daemons only; of profiles, whose they are
+        assert saved["source"].pop("id") == ",".join(store.port for store in stores), saved["source"]
+        assert live["source"].pop("id") == ""
+        assert len(live.pop("sources")) == 2 and saved.pop("sources") == []
+        assert live == saved, "\n".join(str(pair) for key in live
+                                        for pair in [(live[key], saved.get(key))]
+                                        if pair[0] != pair[1])
+        for store in stores:
+            store.stop()
+
+
 def case_one_ends():
     """One of two ends: it is said, and the other one is traced on."""
     stores = [Ministore(), Ministore()]
