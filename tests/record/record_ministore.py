@@ -273,6 +273,7 @@ def case_wrong_use(directory):
             ("say which daemons", "-o", trace),
             ("--slower-than needs --snapshot", "-p", "1", "-o", trace, "--slower-than", "1s"),
             ("are for --lttng", "-p", "1", "-o", trace, "--session", "x"),
+            ("are for --lttng", "-p", "1", "-o", trace, "--ceph"),
             ("no number of seconds", "-p", "1", "-o", trace, "-d", "1h")):
         recording.refused(OPTRAIL, 2, message, *arguments)
     assert not os.path.exists(trace)
