@@ -189,4 +189,73 @@ def client(trace):
     }
 
 
-STORIES = {"hammer": hammer, "pacific": pacific, "client": client}
+def tiers(trace):
+    """A cache pool: reads that wait for a promotion, writes that wait for room, each parked twice; and
+    what needs several flags to be told what it is."""
+    for i in range(4):
+        read = Request(trace, 1000 + i * 50000, tid=10 + i)
+        read.pacific_arrives(5, 45)
+        read.flags(ceph.READ)
+        for _ in range(2):
+            read.wait(20).mark(ceph.DELAYED, "waiting for blocked object")
+            read.leaves(5)
+            read.wait(9995).of_request("osd:opwq_process_start")
+            read.mark(ceph.REACHED, "reached_pg")
+        read.starts(20, 5)
+        read.emit("osd:do_osd_op_pre_read", **OBJECT, length=100)
+        read.prepares(70)
+        read.leaves(10)
+    for i in range(3):
+        write = Request(trace, 300000 + i * 50000, tid=30 + i)
+        write.pacific_arrives(5, 45)
+        write.flags(ceph.CACHE)
+        write.wait(20).mark(ceph.DELAYED, "waiting for cache not full")
+        write.leaves(5)
+        write.wait(4995).of_request("osd:opwq_process_start")
+        write.wait(10).mark(ceph.DELAYED, "waiting for scrub")
+        write.leaves(5)
+        write.wait(995).of_request("osd:opwq_process_start")
+        write.starts(20, 5)
+        write.prepares(70)
+        write.leaves(10)
+        write.wait(500).commit_sent()
+    both = Request(trace, 500000, tid=50)
+    both.pacific_arrives(5, 45)
+    both.flags(ceph.READ | ceph.WRITE)
+    both.starts(20, 5)
+    both.prepares(70)
+    both.leaves(10)
+    both.wait(500).commit_sent()
+    return {
+        "read": totals(4, latency=20195, osd__enqueue=5, opqueue__wait=45, osd__lookup=60,
+                       parked__blocked=20000, osd__prepare=70, osd__answer=10, unattributed=5),
+        "write": totals(3, latency=6685, osd__enqueue=5, opqueue__wait=45, osd__lookup=50,
+                        parked__cache_full=5000, parked=1000, osd__prepare=70, commit__wait=510,
+                        unattributed=5),
+        "read and write": totals(1, latency=655, osd__enqueue=5, opqueue__wait=45, osd__lookup=20,
+                                 osd__prepare=70, commit__wait=510, unattributed=5),
+    }
+
+
+def librados(trace):
+    """A program with librados; of what it asks for asynchronously no tracepoint tells the end."""
+    for i in range(10):
+        now = 1000 + i * 5000
+        for name, length, microseconds in (("write_full", 4096, 2000), ("read", 4096, 700),
+                                           ("stat", 0, 300)):
+            size = {"write_full": {"buf_len": length}, "read": {"len": length}}.get(name, {})
+            trace.emit(now, 3000, 3001, f"librados:rados_{name}_enter", **size)
+            now += microseconds
+            trace.emit(now, 3000, 3001, f"librados:rados_{name}_exit",
+                       retval=length if name == "read" else 0)
+        trace.emit(now, 3000, 3001, "librados:rados_aio_read_enter", len=4096, completion=0x70)
+        trace.emit(now + 10, 3000, 3001, "librados:rados_aio_read_exit")
+    return {
+        "client write": totals(10, latency=2000, client__wait=2000),
+        "client read": totals(10, latency=700, client__wait=700),
+        "client stat": totals(10, latency=300, client__wait=300),
+    }
+
+
+STORIES = {"hammer": hammer, "pacific": pacific, "client": client, "tiers": tiers,
+           "librados": librados}
