@@ -5,6 +5,7 @@ emits, `optrail record --lttng --ceph` records it, and each stage's time in the 
 knows: from after one event was emitted until before the next one, and from before until after."""
 import collections
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -38,7 +39,10 @@ def record(optrail, emitter, trace):
                                 stderr=subprocess.PIPE, text=True)
     first = recorder.stderr.readline()
     assert "LTTng session with" in first, first + recorder.stderr.read()
-    truth = subprocess.run([emitter], capture_output=True, text=True, check=True).stdout
+    # it waits for the session daemon, however busy the machine is
+    environment = {**os.environ, "LTTNG_UST_REGISTER_TIMEOUT": "-1"}
+    truth = subprocess.run([emitter], capture_output=True, text=True, check=True,
+                           env=environment).stdout
     recorder.send_signal(signal.SIGINT)
     said = recorder.communicate(timeout=60)[1]
     assert recorder.returncode == 0, said
