@@ -40,8 +40,14 @@ static const struct option_row options[] = {
      .text = "how often a second each CPU is looked at (without it: 99)"},
     {.name = "idle",
      .type = OPTION_FLAG,
-     .value = &live.idle,
-     .text = "of a running daemon, also the waits of threads that have nothing to do"},
+     .value = &request.idle,
+     .text = "of samples, also the waits of threads that have nothing to do"},
+    {.name = "wakers",
+     .type = OPTION_FLAG,
+     .value = &request.wakers,
+     .text =
+         "of sleeps, put on the stack that of the thread which ended it, upside down, and so on "
+         "from waker to waker"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_STRING,
@@ -106,8 +112,9 @@ static const struct option_row options[] = {
      .type = OPTION_WORDS,
      .argument = "NAMES",
      .value = &by,
-     .text = "put what is known of each sample next to the root: kind, reason, pool, thread, op or "
-             "stage, several with commas; none: nothing (without it: of perf's output, thread)"},
+     .text = "put what is known of each sample next to the root: kind, reason, pool, thread, op, "
+             "stage or waker, several with commas; none: nothing (without it: of perf's output, "
+             "thread)"},
     {.name = "inverted",
      .type = OPTION_FLAG,
      .value = &inverted,
@@ -165,9 +172,10 @@ static int read_by(struct flame_options *to)
             if (found == (int)to->by[j])
                 return err_set(EINVAL, "--by names %s twice", flame_attribute_names[found]);
         if (found < 0)
-            return err_set(EINVAL,
-                           "--by: '%.*s' is none of kind, reason, pool, thread, op, stage, none",
-                           (int)word->length, word->text);
+            return err_set(
+                EINVAL,
+                "--by: '%.*s' is none of kind, reason, pool, thread, op, stage, waker, none",
+                (int)word->length, word->text);
         to->by[to->by_count++] = (enum flame_attribute)found;
     }
     return 0;
@@ -341,14 +349,14 @@ static int run(int argc, char **argv)
     }
     if (result == 0 && (chosen.pids.count || chosen.osds.count || chosen.all))
         return err_set(EINVAL, "say either which daemons or which files, not both");
-    if (result == 0 && (live.seconds > 0 || live.idle || rate))
-        return err_set(EINVAL, "%s is for running daemons",
-                       live.seconds > 0 ? "-d"
-                       : live.idle      ? "--idle"
-                                        : "--rate");
+    if (result == 0 && (live.seconds > 0 || rate))
+        return err_set(EINVAL, "%s is for running daemons", live.seconds > 0 ? "-d" : "--rate");
     int files = result == 0 ? flame_inputs_are_files(&request) : 0;
     if (result < 0 || files < 0)
         return result < 0 ? result : files;
+    if (files && (request.idle || request.wakers))
+        return err_set(EINVAL, "--%s is for samples of threads, not for files of stacks",
+                       request.idle ? "idle" : "wakers");
     return files ? run_files(renderer)
                  : flame_run_traces(&request, renderer, (size_t)timeline_ops, deliver);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <string.h>
 
 #include "command.h"
 #include "common_options.h"
 #include "err.h"
 #include "record.h"
 
-static struct record_options record = {.snapshots = 10, .memory_mib = 256, .rate = 1000000};
+static struct record_options record = {.snapshots = 10, .memory_mib = 256};
+static const char *samples;
+static int64_t rate; /* 0: not given */
 
 static const struct option_row options[] = {
     TARGET_OPTION_ROWS(record.targets),
@@ -79,6 +82,21 @@ static const struct option_row options[] = {
      .value = &record.locks,
      .text = "also write the contended waits for locks, as seen at the futex: who waited, who had "
              "it, who gave it back, and their call stacks"},
+    {.name = "samples",
+     .type = OPTION_STRING,
+     .argument = "KIND",
+     .value = &samples,
+     .text = "also write samples of the daemon's threads with their call stacks: cpu, offcpu, "
+             "runnable or wall, as `optrail flame` draws them"},
+    {.name = "rate",
+     .type = OPTION_NUMBER,
+     .argument = "NUMBER",
+     .value = &rate,
+     .minimum = 1,
+     .maximum = 1000000000,
+     .text = "with --samples: how often a second each CPU is looked at (without it: 99); with "
+             "--lttng: events a second to be borne, all CPUs together: it sizes the buffers "
+             "(without it: a million)"},
 #ifdef OPTRAIL_HAVE_RECORD_LTTNG
     {.name = "lttng",
      .type = OPTION_FLAG,
@@ -98,17 +116,27 @@ static const struct option_row options[] = {
      .argument = "net://HOST",
      .value = &record.url,
      .text = "with --lttng: send the trace to the relay daemon there, in place of -o"},
-    {.name = "rate",
-     .type = OPTION_NUMBER,
-     .argument = "EVENTS",
-     .value = &record.rate,
-     .minimum = 1,
-     .maximum = 1000000000,
-     .text = "with --lttng: events a second to be borne, all CPUs together: it sizes the buffers "
-             "(without it: a million)"},
 #endif
     {0},
 };
+
+static int read_samples(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t kinds;
+    } rows[] = {{"cpu", 1u << SAMPLE_ON_CPU},
+                {"offcpu", 1u << SAMPLE_OFF_CPU},
+                {"runnable", 1u << SAMPLE_RUNNABLE},
+                {"wall", 1u << SAMPLE_ON_CPU | 1u << SAMPLE_OFF_CPU | 1u << SAMPLE_RUNNABLE}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (strcmp(rows[i].name, samples) == 0)
+            record.samples = rows[i].kinds;
+    return record.samples
+               ? 0
+               : err_set(EINVAL, "--samples: '%s' is none of cpu, offcpu, runnable, wall", samples);
+}
 
 /* Options that do not go together. */
 static int check(void)
@@ -121,11 +149,19 @@ static int check(void)
         return err_set(EINVAL, "--session, --url and --ceph are for --lttng");
     if (record.lttng && record.locks)
         return err_set(EINVAL, "--locks captures by eBPF: leave out --lttng");
+    if (record.lttng && samples)
+        return err_set(EINVAL, "--samples captures by eBPF: leave out --lttng");
+    if (rate && !record.lttng && !samples)
+        return err_set(EINVAL, "--rate is for --samples and for --lttng");
+    if (rate > 10000 && samples)
+        return err_set(EINVAL, "--rate: samples are taken 10000 times a second at most");
     if (record.trace && record.url)
         return err_set(EINVAL, "either -o TRACE or --url, not both");
     if (!record.trace && !record.url)
         return err_set(EINVAL, "say where to: -o TRACE");
-    return 0;
+    record.rate = rate ? rate : 1000000;
+    record.sample_rate = rate ? (uint32_t)rate : 99;
+    return samples ? read_samples() : 0;
 }
 
 static int run(int argc, char **argv)

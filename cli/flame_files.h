@@ -14,6 +14,8 @@ struct flame_request {
     bool by_given;     /* options.by is what the user wants: else what suits the source */
     const char *input; /* --input; NULL: found out */
     const char *event; /* --event */
+    bool idle;         /* --idle: also waits of threads that have nothing to do */
+    bool wakers;       /* --wakers: on a sleep stand the stacks of who ended it */
     double tail;       /* --tail as a fraction; 0: all */
     const char *path;  /* --path */
 };

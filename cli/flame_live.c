@@ -14,6 +14,7 @@
 #include "err.h"
 #include "interrupt.h"
 #include "sample_capture.h"
+#include "sample_words.h"
 
 #define ASK_EVERY_NS 50000000
 /* Until then most files that stacks go through were met, and their tables made. */
@@ -25,6 +26,7 @@ struct live {
     struct flame_tree *tree;
     struct sample_capture *capture;
     uint32_t kinds;
+    bool idle;
     uint64_t idle_waits, idle_ns, cut;
     /* what optrail itself used: CPU time until the beginning was over, and in the time after it */
     uint64_t beginning_ns, after_ns, after_cpu_ns;
@@ -75,7 +77,7 @@ static int take(void *context, const struct sample *sample)
                                   .count = sample->count};
     if (!(live->kinds >> folded.kind & 1))
         return 0;
-    if (sample->idle && !live->options->idle) {
+    if (sample_reason_rows[sample->reason].idle && !live->idle) {
         live->idle_waits += sample->count;
         live->idle_ns += sample->value_ns;
         return 0;
@@ -84,7 +86,8 @@ static int take(void *context, const struct sample *sample)
     if (result == 0)
         result = name_of(names, sample->thread, &folded.attributes[FLAME_BY_THREAD]);
     if (result == 0)
-        result = name_of(names, sample->reason, &folded.attributes[FLAME_BY_REASON]);
+        result = name_of(names, sample_reason_rows[sample->reason].text,
+                         &folded.attributes[FLAME_BY_REASON]);
     return result == 0 ? flame_fold_take(live->fold, &folded) : result;
 }
 
@@ -97,7 +100,7 @@ static int check(const struct flame_request *request, const struct flame_rendere
     } rows[] = {{options->op, "--op"},         {options->stage, "--stage"},
                 {request->tail > 0, "--tail"}, {request->compare, "--diff"},
                 {request->event, "--event"},   {request->input, "--input"},
-                {request->path, "--path"}};
+                {request->path, "--path"},     {request->wakers, "--wakers"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].given)
             return err_set(EINVAL,
@@ -182,67 +185,33 @@ static int watch(struct live *live)
     return result == 0 ? sample_capture_finish(live->capture, take, live) : result;
 }
 
-static int note_ends(struct flame_tree *tree, const struct sample_counts *counts)
-{
-    uint64_t all = counts->no_stack, complete = counts->ended[UNWIND_COMPLETE];
-    char text[512] = "";
-    for (int i = 0; i < UNWIND_END_COUNT; i++)
-        all += counts->ended[i];
-    for (int i = 0; i < UNWIND_END_COUNT; i++) {
-        size_t used = strlen(text);
-        if (i != UNWIND_COMPLETE && counts->ended[i])
-            snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " %s", counts->ended[i],
-                     unwind_end_names[i]);
-    }
-    size_t used = strlen(text);
-    if (counts->no_stack)
-        snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " without a stack",
-                 counts->no_stack);
-    return flame_tree_note(tree, "stacks: %" PRIu64 " of %" PRIu64 " go to the thread's start%s",
-                           complete, all, text);
-}
-
 static int note_counts(const struct live *live)
 {
     const struct sample_counts counts = sample_capture_counts(live->capture);
     struct flame_tree *tree = live->tree;
-    const struct {
-        uint64_t value;
-        const char *text;
-    } rows[] = {
-        {counts.lost, "samples were lost: there was no room in the ring"},
-        {counts.returns_unseen, "times it was not seen that a thread had a CPU again: how long it "
-                                "wanted one is not counted"},
-        {counts.threads_full, "times a thread left the CPU there was no room to remember it"},
-        {counts.stacks_full, "waits have no stack: there are too many different ones"},
-        {counts.stacks_late, "times a new stack was not copied, for others came first"},
-        {counts.stacks_unreadable, "stacks could not be read"},
-        {counts.unfinished, "waits went on when the capture ended: they count up to then"},
-        {live->cut, "samples had more frames than there is room for: outer ones, or the kernel's, "
-                    "are left out"},
-    };
-    int result = note_ends(tree, &counts);
-    for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
-        if (rows[i].value > 0)
-            result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);
+    char text[512];
+    sample_words_stacks(&counts, text, sizeof(text));
+    int result = flame_tree_note(tree, "%s", text);
+    for (size_t i = 0; result == 0 && sample_words_lost(&counts, i, text, sizeof(text)); i++)
+        result = flame_tree_note(tree, "%s", text);
+    if (result == 0 && live->cut > 0)
+        result =
+            flame_tree_note(tree,
+                            "%" PRIu64 " samples had more frames than there is room for: outer "
+                            "ones, or the kernel's, are left out",
+                            live->cut);
     if (result == 0 && live->idle_waits > 0)
         result = flame_tree_note(tree,
                                  "%" PRIu64 " waits of threads that had nothing to do (poll, "
                                  "condition variables, %.1f s in all) are left out: --idle shows "
                                  "them",
                                  live->idle_waits, (double)live->idle_ns / 1e9);
-    if (result == 0 && counts.sampled)
-        result = flame_tree_note(tree, "there were so many short waits that some stand for others "
-                                       "like them");
     if (result == 0 && live->after_ns >= BEGINNING_NS)
         result = flame_tree_note(tree,
                                  "optrail used %.2f s of CPU until its first second was over, then "
                                  "%.1f %% of a core (its programs in the kernel not counted)",
                                  (double)live->beginning_ns / 1e9,
                                  100.0 * (double)live->after_cpu_ns / (double)live->after_ns);
-    if (result == 0 && counts.kernel_hidden)
-        result = flame_tree_note(tree, "the kernel hides the names of its functions "
-                                       "(kernel.kptr_restrict)");
     return result;
 }
 
@@ -287,6 +256,7 @@ int flame_run_live(const struct flame_request *request, const struct flame_live_
                                   const struct flame_result *made, int result, FILE *said))
 {
     struct live live = {.options = options,
+                        .idle = request->idle,
                         .kinds = request->options.kinds ? request->options.kinds : 1u << FLAME_cpu};
     pid_t *pids = NULL;
     size_t count = 0;
@@ -303,10 +273,7 @@ int flame_run_live(const struct flame_request *request, const struct flame_live_
     if (result == 0)
         result = finish(&live);
     if (result == 0) {
-        const struct flame_result made = {.what = live.kinds == 1u << FLAME_cpu ? "on a CPU"
-                                                  : live.kinds >> FLAME_cpu & 1 ? "wall clock"
-                                                                                : "off the CPU",
-                                          .tree = live.tree};
+        const struct flame_result made = {.what = flame_what(live.kinds), .tree = live.tree};
         result = deliver(renderer, &made, 0, stderr);
     }
     sample_capture_close(live.capture);

@@ -12,7 +12,6 @@ struct flame_live_options {
                                              a storage daemon */
     double seconds;                       /* 0: until a signal, or until they have ended */
     uint32_t rate;
-    bool idle; /* also the waits of threads that have nothing to do */
 };
 
 /* Samples running processes and hands the tree to `deliver`, as flame_run_traces does; returns what

@@ -95,6 +95,14 @@ static void add_counts(struct flame_trace_counts *to, const struct flame_trace_c
     to->op_unknown += from->op_unknown;
     to->no_stack += from->no_stack;
     to->unpaired += from->unpaired;
+    to->samples.taken += from->samples.taken;
+    to->samples.unusable += from->samples.unusable;
+    to->samples.no_op += from->samples.no_op;
+    to->samples.op_unknown += from->samples.op_unknown;
+    to->samples.no_stack += from->samples.no_stack;
+    to->samples.idle_waits += from->samples.idle_waits;
+    to->samples.idle_ns += from->samples.idle_ns;
+    to->samples.cut += from->samples.cut;
 }
 
 /* Reads the traces of one side; twice if only the slowest ops are wanted. */
@@ -107,6 +115,8 @@ static int read_side(struct traces *traces, unsigned side, char **inputs, int co
         .fold = traces->fold,
         .told = traces->told,
         .side = side,
+        .idle = traces->request->idle,
+        .wakers = traces->request->wakers,
         .op = traces->options.op,
         .timeline = traces->timeline,
         .timeline_ops = traces->timeline_ops,
@@ -145,9 +155,6 @@ static int make_targets(struct traces *traces)
         return flame_timeline_new(&traces->timeline);
     if (!traces->options.kinds)
         traces->options.kinds = 1u << FLAME_stage;
-    if (traces->options.kinds & ~(1u << FLAME_stage | 1u << FLAME_lock))
-        return err_set(ENODATA, "traces hold no samples of this kind: --kind lock and stage show "
-                                "what there is");
     int result = flame_fold_new(&traces->options, sides, &traces->fold, &traces->tree);
     return result < 0 ? result
                       : flame_fold_new(&traces->options, sides, &traces->told, &traces->told_tree);
@@ -185,9 +192,38 @@ static int note_counts(const struct traces *traces, struct flame_tree *tree, boo
     return result;
 }
 
+/* What is to be said of samples of threads. */
+static int note_samples(const struct traces *traces, struct flame_tree *tree)
+{
+    const struct flame_sample_counts *counts = &traces->counts.samples;
+    const struct flame_options *options = &traces->options;
+    bool by_op = options->op || options->stage || traces->request->tail > 0;
+    const struct {
+        uint64_t value;
+        const char *text;
+    } rows[] = {
+        {counts->unusable, "events tell what no sample can hold, and are left out"},
+        {counts->no_stack, "samples have no known stack"},
+        {counts->cut, "samples had more frames than there is room for"},
+        {by_op ? counts->no_op : 0, "samples are of threads that worked for no op"},
+        {by_op ? counts->op_unknown : 0, "samples are of ops that did not come to their end"},
+    };
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].value > 0)
+            result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);
+    if (result == 0 && counts->idle_waits > 0)
+        result = flame_tree_note(tree,
+                                 "%" PRIu64 " waits of threads that had nothing to do (poll, "
+                                 "condition variables, %.1f s in all) are left out: --idle shows "
+                                 "them",
+                                 counts->idle_waits, (double)counts->idle_ns / 1e9);
+    return result;
+}
+
 static int finish_tree(struct traces *traces, struct flame_tree **tree)
 {
-    bool told = !(traces->options.kinds >> FLAME_stage & 1) && traces->counts.captured == 0 &&
+    bool told = traces->options.kinds == 1u << FLAME_lock && traces->counts.captured == 0 &&
                 traces->counts.told > 0;
     struct flame_fold *fold = told ? traces->told : traces->fold;
     *tree = told ? traces->told_tree : traces->tree;
@@ -197,22 +233,41 @@ static int finish_tree(struct traces *traces, struct flame_tree **tree)
         return counts.filtered > 0
                    ? err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
                              counts.filtered, plural(counts.filtered))
-                   : err_set(ENODATA, "%s: holds no samples of this kind",
-                             traces->request->inputs[0]);
+               : traces->counts.samples.idle_waits > 0
+                   ? err_set(ENODATA,
+                             "all %" PRIu64 " waits are of threads that had nothing to do: --idle "
+                             "shows them",
+                             traces->counts.samples.idle_waits)
+                   : err_set(ENODATA, "%s: holds no samples of this kind%s",
+                             traces->request->inputs[0],
+                             traces->options.kinds >> FLAME_lock & 1
+                                 ? ""
+                                 : " (`optrail record --samples` makes them)");
     for (unsigned side = 0; result == 0 && (*tree)->sides > 1 && side < 2; side++) {
         result = flame_tree_set(&(*tree)->side_names[side], side ? "after" : "before");
         if (result == 0 && (*tree)->sum[side].value == 0)
             result = err_set(ENODATA, "there are no samples %s: nothing to compare with",
                              (*tree)->side_names[side]);
     }
-    return result == 0 ? note_counts(traces, *tree, told) : result;
+    if (result == 0)
+        result = note_counts(traces, *tree, told);
+    return result == 0 ? note_samples(traces, *tree) : result;
+}
+
+const char *flame_what(uint32_t kinds)
+{
+    if (kinds >> FLAME_stage & 1)
+        return "time of ops by stage";
+    if (kinds == 1u << FLAME_lock)
+        return "waits for locks";
+    if (kinds == 1u << FLAME_cpu)
+        return "on a CPU";
+    return kinds >> FLAME_cpu & 1 ? "wall clock" : "off the CPU";
 }
 
 static int finish(struct traces *traces)
 {
-    struct flame_result made = {.what = traces->options.kinds >> FLAME_stage & 1
-                                            ? "time of ops by stage"
-                                            : "waits for locks",
+    struct flame_result made = {.what = flame_what(traces->options.kinds),
                                 .timeline = traces->timeline};
     int result = 0;
     if (traces->timeline && traces->timeline->slice_count == 0)

@@ -12,6 +12,9 @@ struct flame_result {
     struct flame_timeline *timeline;
 };
 
+/* What is seen in a graph of these kinds: for the title. Static. */
+const char *flame_what(uint32_t kinds);
+
 /* Reads traces in a child process (supervise.h), makes what the renderer wants and hands it to
  * `deliver` there, with the result and message so far, and where to say what is to be said; returns
  * what that does. */

@@ -46,7 +46,8 @@ struct session {
     struct analysis *analysis;    /* owned; NULL where there is a group */
     struct cpu_use *cpu;          /* owned; the same */
     struct clock_feed clock;
-    struct lock_feed feed;
+    struct merged_feed feed;
+    struct lock_feed waits;
     uint64_t begin_ns; /* when the capture was there */
     char name[64];     /* of a single process that is no daemon */
 };
@@ -107,7 +108,10 @@ static int open_session(struct session *session, const struct live_locks_options
             options->seconds > 0 ? session->begin_ns + (uint64_t)(options->seconds * 1e9) : 0};
     if (session->group)
         inner = live_group_feed(session->group);
-    return lock_feed_init(&session->feed, inner, session->capture);
+    result = merged_feed_init(&session->feed, inner);
+    if (result == 0)
+        lock_feed_join(&session->waits, &session->feed, session->capture);
+    return result;
 }
 
 /* What the capture knows of itself. */
@@ -181,7 +185,8 @@ int live_locks_run(const struct live_locks_options *options, struct report **rep
         report_free(*report);
         *report = NULL;
     }
-    lock_feed_free(&session.feed);
+    merged_feed_free(&session.feed);
+    lock_feed_free(&session.waits);
     lock_capture_close(session.capture);
     live_group_close(session.group);
     cpu_use_free(session.cpu);

@@ -7,6 +7,7 @@
 
 #include "report_output.h"
 #include "target_options.h"
+#include "thread_sample.h"
 
 /* What `optrail record` was asked for; 0 and NULL: not given. */
 struct record_options {
@@ -16,8 +17,11 @@ struct record_options {
     bool force;
     bool allow_slow;
     const char *path;
-    const char *detail; /* basic, standard, deep; NULL: standard */
-    bool locks;         /* contended waits as well */
+    const char *detail;   /* basic, standard, deep; NULL: standard */
+    bool locks;           /* contended waits as well */
+    uint32_t samples;     /* samples of threads as well: bit set of enum sample_kind */
+    uint32_t sample_rate; /* ticks a second */
+    bool quiet;           /* what only tells of a trace that is kept is not said */
 
     bool report;                 /* print one of what was recorded */
     struct report_output output; /* only its `json` and `format` are options here */

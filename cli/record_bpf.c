@@ -22,6 +22,8 @@
 #include "lock_feed.h"
 #include "record.h"
 #include "record_signals.h"
+#include "sample_feed.h"
+#include "sample_words.h"
 #include "slow_watch.h"
 #include "trace_directory.h"
 #include "trace_writer.h"
@@ -35,9 +37,12 @@ struct recording {
     char directory[PATH_MAX];
     struct probe_map *map;
     struct tracer *tracer;
-    struct lock_capture *locks; /* NULL: not wanted */
-    struct cpu_use *cpu;        /* owned */
-    struct report_cpu used;     /* by the end of the trace */
+    struct lock_capture *locks; /* NULL: not wanted; so the samples */
+    struct sample_capture *samples;
+    struct lock_feed lock_feed;
+    struct sample_feed sample_feed;
+    struct cpu_use *cpu;    /* owned */
+    struct report_cpu used; /* by the end of the trace */
     struct live_facts facts, ending;
     struct analysis *analysis; /* NULL: no report is wanted */
     struct read_counts counts;
@@ -146,6 +151,18 @@ static int record_snapshots(struct recording *recording, struct event_feed *feed
     return flight_recorder_run(feed, &flight, &recording->snapshots);
 }
 
+/* What captures tell comes among the tracer's events. */
+static int merge_captures(struct recording *recording, struct merged_feed *merged)
+{
+    int result = merged_feed_init(merged, tracer_feed(recording->tracer));
+    if (result == 0 && recording->locks)
+        lock_feed_join(&recording->lock_feed, merged, recording->locks);
+    if (result == 0 && recording->samples)
+        result = sample_feed_join(&recording->sample_feed, merged, recording->samples,
+                                  recording->options->samples);
+    return result;
+}
+
 /* Until the tracer's events end. */
 static void *record(void *context)
 {
@@ -155,12 +172,11 @@ static void *record(void *context)
     const struct trace_ending ending = {.context = recording, .facts = ending_facts};
     struct event_feed feed = *tracer_feed(recording->tracer);
     struct observed_feed observed;
-    struct lock_feed with_locks = {0};
+    struct merged_feed merged = {0};
 
-    if (recording->locks) {
-        recording->result =
-            lock_feed_init(&with_locks, tracer_feed(recording->tracer), recording->locks);
-        feed = with_locks.feed;
+    if (recording->locks || recording->samples) {
+        recording->result = merge_captures(recording, &merged);
+        feed = merged.feed;
     }
     feed.facts = recording->facts.facts;
     if (recording->result < 0) {
@@ -173,7 +189,7 @@ static void *record(void *context)
     }
     if (recording->result < 0)
         snprintf(recording->message, sizeof(recording->message), "%s", err_message());
-    lock_feed_free(&with_locks);
+    merged_feed_free(&merged);
     /* a full disk must not keep the daemon probed until the time is up */
     tracer_stop(recording->tracer);
     return NULL;
@@ -185,6 +201,20 @@ static int open_locks(struct recording *recording)
     const struct lock_capture_options options = {.targets = &target, .target_count = 1};
 
     return lock_capture_open(&options, &recording->locks);
+}
+
+static int open_samples(struct recording *recording)
+{
+    const uint32_t kinds = recording->options->samples;
+    const struct sample_capture_options options = {
+        .pids = &recording->target.pid,
+        .pid_count = 1,
+        .rate = recording->options->sample_rate,
+        .on_cpu = kinds >> SAMPLE_ON_CPU & 1,
+        .off_cpu = kinds & (1u << SAMPLE_OFF_CPU | 1u << SAMPLE_RUNNABLE),
+        .wakers = kinds >> SAMPLE_OFF_CPU & 1};
+
+    return sample_capture_open(&options, &recording->samples);
 }
 
 /* Its name among those that are recorded: with its process, if others are called the same, as OSDs
@@ -243,6 +273,8 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
         result = tracer_open(&recording->target, recording->map, tracing, &recording->tracer);
     if (result == 0 && options->locks)
         result = open_locks(recording);
+    if (result == 0 && options->samples)
+        result = open_samples(recording);
     if (result == 0)
         result = cpu_use_begin(&recording->target.pid, 1, &recording->cpu);
     if (result == 0)
@@ -253,7 +285,10 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
 static void release(struct recording *recording)
 {
     cpu_use_free(recording->cpu);
+    lock_feed_free(&recording->lock_feed);
+    sample_feed_free(&recording->sample_feed);
     lock_capture_close(recording->locks);
+    sample_capture_close(recording->samples);
     tracer_close(recording->tracer);
     probe_map_free(recording->map);
     analysis_free(recording->analysis);
@@ -279,6 +314,23 @@ static void summarise_locks(const struct recording *recording)
                 recording->name, (double)counts.sampled_ns / 1e9, counts.sampled_out);
 }
 
+static void summarise_samples(const struct recording *recording)
+{
+    const struct sample_counts counts = sample_capture_counts(recording->samples);
+    const struct sample_feed *feed = &recording->sample_feed;
+    char text[512];
+
+    sample_words_stacks(&counts, text, sizeof(text));
+    fprintf(stderr, "optrail: %s: %" PRIu64 " sample%s of threads; %s\n", recording->name,
+            feed->samples, plural(feed->samples), text);
+    for (size_t i = 0; sample_words_lost(&counts, i, text, sizeof(text)); i++)
+        fprintf(stderr, "optrail: %s: %s\n", recording->name, text);
+    if (feed->stacks_left_out > 0)
+        fprintf(stderr,
+                "optrail: %s: %" PRIu64 " stacks are left out: there are too many different ones\n",
+                recording->name, feed->stacks_left_out);
+}
+
 /* One line on standard error. */
 static void summarise(const struct recording *recording)
 {
@@ -293,6 +345,8 @@ static void summarise(const struct recording *recording)
                 recording->counts.lost);
     if (recording->locks)
         summarise_locks(recording);
+    if (recording->samples)
+        summarise_samples(recording);
     if (recording->snapshots.refused > 0)
         fprintf(
             stderr, "optrail: %s: %" PRIu64 " more snapshot%s asked for: --snapshots allows %u\n",

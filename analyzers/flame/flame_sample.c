@@ -16,6 +16,7 @@ const struct flame_kind_row flame_kind_rows[FLAME_KIND_COUNT] = {
 const char *const flame_attribute_names[FLAME_ATTRIBUTE_COUNT] = {
     [FLAME_BY_KIND] = "kind",     [FLAME_BY_REASON] = "reason", [FLAME_BY_POOL] = "pool",
     [FLAME_BY_THREAD] = "thread", [FLAME_BY_OP] = "op",         [FLAME_BY_STAGE] = "stage",
+    [FLAME_BY_WAKER] = "waker",
 };
 
 uint32_t flame_kinds_by_name(const char *name)

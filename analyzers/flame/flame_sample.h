@@ -38,6 +38,7 @@ enum flame_attribute {
     FLAME_BY_THREAD,
     FLAME_BY_OP,    /* the type of the op that it worked for */
     FLAME_BY_STAGE, /* the stage that the op was in */
+    FLAME_BY_WAKER, /* the thread that ended the sleep */
     FLAME_ATTRIBUTE_COUNT
 };
 

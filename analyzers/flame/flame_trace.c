@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "flame_ops.h"
+#include "flame_samples.h"
 #include "flame_slowest.h"
 #include "flame_waits.h"
 #include "lock_table.h"
@@ -16,8 +17,6 @@
 #include "wait_kinds.h"
 
 #define PROGRESS_MASK 0xffffu
-/* Among a wait's flags: the daemon told of it; `lock` is the number of its group. */
-#define WAIT_TOLD 0x8000u
 
 struct flame_trace {
     struct flame_trace_options options;
@@ -26,6 +25,7 @@ struct flame_trace {
     struct trail_builder *builder;
     struct lock_table *locks; /* names, stacks, and what the daemon tells of locks */
     struct flame_waits *waits;
+    struct flame_samples samples;
     struct flame_slowest *slowest; /* NULL: no timeline */
     struct flame_op op;
     uint64_t events, first_ns, now_ns;
@@ -112,24 +112,24 @@ static int add_leaf(struct flame_fold *fold, const char *lock, uint32_t *frames,
     return result;
 }
 
-static struct flame_fold *fold_of(const struct flame_trace *trace, const struct lock_wait *wait)
+static struct flame_fold *fold_of(const struct flame_trace *trace, const struct flame_wait *wait)
 {
-    return wait->flags & WAIT_TOLD ? trace->options.told : trace->options.fold;
+    return wait->source == FLAME_WAIT_TOLD ? trace->options.told : trace->options.fold;
 }
 
 /* What the wait's lock is called. `text`: the stack. */
-static void name_lock(const struct flame_trace *trace, const struct lock_wait *wait,
+static void name_lock(const struct flame_trace *trace, const struct flame_wait *wait,
                       const char *text, char *lock, size_t size)
 {
-    if (wait->flags & WAIT_TOLD)
-        snprintf(lock, size, "%s", lock_table_group(trace->locks, (uint16_t)wait->lock)->name);
+    if (wait->source == FLAME_WAIT_TOLD)
+        snprintf(lock, size, "%s", lock_table_group(trace->locks, (uint16_t)wait->lock.lock)->name);
     else
-        lock_table_wait_name(trace->locks, wait, text, lock, size);
+        lock_table_wait_name(trace->locks, &wait->lock, text, lock, size);
 }
 
 /* The frames of a wait: its stack; of one that was told, what the op was at, for that is all that
  * is known. */
-static int find_frames(struct flame_trace *trace, const struct lock_wait *wait, const char *text,
+static int find_frames(struct flame_trace *trace, const struct flame_wait *wait, const char *text,
                        uint32_t type, uint32_t stage)
 {
     struct flame_fold *fold = fold_of(trace, wait);
@@ -142,22 +142,25 @@ static int find_frames(struct flame_trace *trace, const struct lock_wait *wait, 
             memmove(frames, frames + 1, (size_t)--count * sizeof(*frames));
         return count;
     }
-    if (wait->flags & WAIT_TOLD && type) {
+    if (wait->source == FLAME_WAIT_TOLD && type) {
         frames[count++] = type;
         if (stage)
             frames[count++] = stage;
         return count;
     }
-    int result =
-        name_text(fold, wait->flags & WAIT_TOLD ? "[no op]" : "[stack not known]", &frames[0]);
+    int result = name_text(fold, wait->source == FLAME_WAIT_TOLD ? "[no op]" : "[stack not known]",
+                           &frames[0]);
     return result < 0 ? result : 1;
 }
 
 /* A wait as a sample; without `op` it is not known whose it was. */
-static int add_wait(struct flame_trace *trace, const struct lock_wait *wait,
+static int add_wait(struct flame_trace *trace, const struct flame_wait *kept,
                     const struct flame_op *op)
 {
-    struct flame_fold *fold = fold_of(trace, wait);
+    struct flame_fold *fold = fold_of(trace, kept);
+    const struct lock_wait *wait = &kept->lock;
+    if (kept->source == FLAME_WAIT_SAMPLE)
+        return flame_samples_add(&trace->samples, kept, op);
     const char *text = lock_table_stack(trace->locks, wait->pid, wait->stack);
     const struct path_stage *in = op ? flame_op_stage(op, wait->begin_ns) : NULL;
     char lock[160];
@@ -168,17 +171,17 @@ static int add_wait(struct flame_trace *trace, const struct lock_wait *wait,
                                   .value_ns = wait->weight * (wait->end_ns - wait->begin_ns),
                                   .count = wait->weight};
     uint32_t *known = sample.attributes;
-    if (wait->flags & WAIT_TOLD)
+    if (kept->source == FLAME_WAIT_TOLD)
         text = NULL;
     else
         trace->counts.no_stack += text ? 0 : wait->weight;
-    name_lock(trace, wait, text, lock, sizeof(lock));
+    name_lock(trace, kept, text, lock, sizeof(lock));
     int result = op ? name_text(fold, op->type, &known[FLAME_BY_OP]) : 0;
     if (result == 0 && in)
         result = name_text(fold, in->name, &known[FLAME_BY_STAGE]);
     int count = result < 0
                     ? result
-                    : find_frames(trace, wait, text, known[FLAME_BY_OP], known[FLAME_BY_STAGE]);
+                    : find_frames(trace, kept, text, known[FLAME_BY_OP], known[FLAME_BY_STAGE]);
     if (count < 0)
         return count;
     sample.frame_count = (size_t)count;
@@ -195,34 +198,41 @@ static bool is_contention(const struct lock_wait *wait)
     return wait->kind >= WAIT_KIND_COUNT || wait_kind_rows[wait->kind].class != WAIT_CLASS_IDLE;
 }
 
+/* Of a sample that was found out when it was taken. */
+static bool is_wanted(const struct flame_trace *trace, const struct flame_wait *wait)
+{
+    return wait->source == FLAME_WAIT_SAMPLE || wants(fold_of(trace, wait), FLAME_lock);
+}
+
 /* A wait of no op, or of one whose end cannot be waited for. */
-static int take_wait(void *context, const struct lock_wait *wait, int early)
+static int take_wait(void *context, const struct flame_wait *wait, int early)
 {
     struct flame_trace *trace = context;
     bool op_unknown = early || wait->op != 0;
-    if (!(wait->flags & WAIT_TOLD)) {
-        trace->counts.op_unknown += op_unknown ? wait->weight : 0;
-        trace->counts.no_op += op_unknown ? 0 : wait->weight;
+    if (wait->source == FLAME_WAIT_CAPTURED) {
+        trace->counts.op_unknown += op_unknown ? wait->lock.weight : 0;
+        trace->counts.no_op += op_unknown ? 0 : wait->lock.weight;
+    } else if (wait->source == FLAME_WAIT_SAMPLE) {
+        trace->samples.counts.op_unknown += op_unknown ? wait->sample.weight : 0;
+        trace->samples.counts.no_op += op_unknown ? 0 : wait->sample.weight;
     }
-    if (!wants(fold_of(trace, wait), FLAME_lock) || trace->options.tail)
-        return 0;
-    return add_wait(trace, wait, NULL);
+    return trace->options.tail || !is_wanted(trace, wait) ? 0 : add_wait(trace, wait, NULL);
 }
 
 /* The op's waits are drawn if it is taken, and go with it if it is kept among the slowest. */
 static int take_op_waits(struct flame_trace *trace, bool taken, bool kept)
 {
     const struct trail *trail = trace->op.trail;
-    struct lock_wait wait;
+    struct flame_wait wait;
     int result = 0;
     while (result == 0 && flame_waits_of_op(trace->waits, trail->pid, trail->key, &wait)) {
-        if (kept) {
+        if (kept && wait.source != FLAME_WAIT_SAMPLE) {
             char lock[160];
-            name_lock(trace, &wait, lock_table_stack(trace->locks, wait.pid, wait.stack), lock,
+            name_lock(trace, &wait, lock_table_stack(trace->locks, wait.pid, wait.lock.stack), lock,
                       sizeof(lock));
-            result = flame_slowest_wait(trace->slowest, &wait, lock);
+            result = flame_slowest_wait(trace->slowest, &wait.lock, lock);
         }
-        if (result == 0 && taken && wants(fold_of(trace, &wait), FLAME_lock))
+        if (result == 0 && taken && is_wanted(trace, &wait))
             result = add_wait(trace, &wait, &trace->op);
     }
     return result;
@@ -230,7 +240,7 @@ static int take_op_waits(struct flame_trace *trace, bool taken, bool kept)
 
 static int take_unfinished(struct flame_trace *trace, const struct trail *trail)
 {
-    struct lock_wait wait;
+    struct flame_wait wait;
     int result = 0;
     trace->counts.unfinished++;
     while (result == 0 && flame_waits_of_op(trace->waits, trail->pid, trail->key, &wait))
@@ -263,29 +273,74 @@ static int take_trail(void *context, const struct trail *trail)
     return result == 0 ? take_op_waits(trace, taken, kept) : result;
 }
 
+/* The op that the thread of the event works for; 0: none. */
+static uint64_t current_op(struct flame_trace *trace, uint32_t pid, uint32_t tid)
+{
+    uint64_t op = 0;
+    uint16_t point;
+    return trail_builder_current(trace->builder, pid, tid, &op, &point) ? op : 0;
+}
+
 /* The daemon tells that a thread had to wait until now. */
 static int take_told(void *context, const struct lock_ended_wait *told)
 {
     struct flame_trace *trace = context;
-    struct lock_wait wait = {.begin_ns = trace->now_ns > told->ns ? trace->now_ns - told->ns : 0,
-                             .end_ns = trace->now_ns,
-                             .lock = told->group,
-                             .pid = told->pid,
-                             .tid = told->tid,
-                             .weight = 1,
-                             .flags = WAIT_TOLD};
-    uint16_t point;
+    struct flame_wait wait = {
+        .source = FLAME_WAIT_TOLD,
+        .pid = told->pid,
+        .tid = told->tid,
+        .op = current_op(trace, told->pid, told->tid),
+        .lock = {.begin_ns = trace->now_ns > told->ns ? trace->now_ns - told->ns : 0,
+                 .end_ns = trace->now_ns,
+                 .lock = told->group,
+                 .pid = told->pid,
+                 .tid = told->tid,
+                 .weight = 1}};
     trace->counts.told++;
-    if (!trail_builder_current(trace->builder, told->pid, told->tid, &wait.op, &point))
-        wait.op = 0;
     return flame_waits_add(trace->waits, &wait);
+}
+
+/* lock.waited: a contended wait has ended. */
+static int take_captured(struct flame_trace *trace, const struct optrail_event *event)
+{
+    struct flame_wait wait = {
+        .source = FLAME_WAIT_CAPTURED,
+        .pid = event->pid,
+        .tid = event->tid,
+        .lock = {.weight = 1, .point = LOCK_WAIT_NO_POINT, .holder_point = LOCK_WAIT_NO_POINT}};
+    lock_wait_take(&wait.lock, event);
+    if (!is_contention(&wait.lock))
+        return flame_waits_skip(trace->waits, event);
+    trace->counts.captured++;
+    wait.op = current_op(trace, event->pid, event->tid);
+    return flame_waits_begin(trace->waits, &wait);
+}
+
+static int take_sample(struct flame_trace *trace, const struct optrail_event *event)
+{
+    struct flame_wait wait;
+    if (!flame_samples_begin(&trace->samples, event, &wait))
+        return flame_waits_skip(trace->waits, event);
+    wait.op = current_op(trace, event->pid, event->tid);
+    return flame_waits_begin(trace->waits, &wait);
+}
+
+/* What else the thread tells of its last wait or sample. */
+static int take_more(struct flame_trace *trace, const struct optrail_event *event)
+{
+    bool woken = event->point == POINT_sample_woken;
+    struct flame_wait *wait =
+        flame_waits_last(trace->waits, woken ? FLAME_WAIT_SAMPLE : FLAME_WAIT_CAPTURED, event);
+    if (wait && woken)
+        return flame_samples_woken(&trace->samples, event, wait);
+    if (wait)
+        lock_wait_take(&wait->lock, event);
+    return 0;
 }
 
 static int take_event(void *context, const struct optrail_event *event)
 {
     struct flame_trace *trace = context;
-    uint64_t op = 0;
-    uint16_t point;
     int result;
     if ((++trace->events & PROGRESS_MASK) == 0 && trace->options.progress)
         trace->options.progress(trace->options.progress_context, trace->events);
@@ -298,23 +353,20 @@ static int take_event(void *context, const struct optrail_event *event)
     }
     trace->now_ns = event->time_ns;
     switch (event->point) {
-    case POINT_lock_waited: {
-        struct lock_wait wait = {0};
-        lock_wait_take(&wait, event);
-        if (!is_contention(&wait))
-            return flame_waits_skip(trace->waits, event);
-        trace->counts.captured++;
-        if (!trail_builder_current(trace->builder, event->pid, event->tid, &op, &point))
-            op = 0;
-        result = flame_waits_begin(trace->waits, event, op);
+    case POINT_lock_waited:
+        result = take_captured(trace, event);
         break;
-    }
+    case POINT_sample_taken:
+        result = take_sample(trace, event);
+        break;
+    case POINT_thread_named:
+        return flame_threads_named(&trace->samples.threads, event);
     case POINT_lock_holder:
     case POINT_lock_meanwhile:
     case POINT_lock_chain:
     case POINT_lock_counted:
-        flame_waits_more(trace->waits, event);
-        return 0;
+    case POINT_sample_woken:
+        return take_more(trace, event);
     default:
         result = lock_table_event(trace->locks, event);
         break;
@@ -349,6 +401,11 @@ int flame_trace_new(const struct flame_trace_options *options, struct flame_trac
         flame_trace_free(made);
         return result;
     }
+    made->samples.fold = options->fold;
+    made->samples.stacks = made->locks;
+    made->samples.side = options->side;
+    made->samples.idle = options->idle;
+    made->samples.wakers = options->wakers;
     *trace = made;
     return 0;
 }
@@ -363,6 +420,7 @@ void flame_trace_free(struct flame_trace *trace)
     flame_waits_free(trace->waits);
     flame_slowest_free(trace->slowest);
     flame_op_free(&trace->op);
+    flame_samples_free(&trace->samples);
     free(trace);
 }
 
@@ -377,6 +435,7 @@ int flame_trace_end(struct flame_trace *trace)
     if (result == 0)
         result = flame_waits_flush(trace->waits);
     trace->counts.unpaired = flame_waits_unpaired(trace->waits);
+    trace->counts.samples = trace->samples.counts;
     if (result == 0 && trace->slowest)
         result = flame_slowest_tell(trace->slowest, trace->options.timeline);
     return result;

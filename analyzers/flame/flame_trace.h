@@ -3,12 +3,13 @@
 #define OPTRAIL_FLAME_TRACE_H
 
 #include "flame_fold.h"
+#include "flame_samples.h"
 #include "flame_tail.h"
 #include "flame_timeline.h"
 
 /*
  * Events of recorded traces in, samples and the slowest ops out: the stages of ops, and contended
- * waits with the op and the stage that they were in. Not thread-safe.
+ * waits and samples of threads with the op and the stage that they were in. Not thread-safe.
  *
  * Contended waits come captured, with call stacks, or told by the daemon itself, without. Where
  * there are captured ones, those are taken; the told ones go to a fold of their own, so that the
@@ -20,6 +21,8 @@ struct flame_trace_options {
     struct flame_fold *told;         /* the same for waits that the daemon tells of; may be NULL */
     unsigned side;                   /* of the samples */
     const struct flame_tail *tail;   /* only ops that it has; NULL: all */
+    bool idle;                       /* samples also of threads that have nothing to do */
+    bool wakers;                     /* on the stack of a sleep stand those of who ended it */
     const char *op;                  /* pattern for the type of the slowest ops; NULL: any */
     struct flame_timeline *timeline; /* gets the slowest ops; NULL: not wanted */
     size_t timeline_ops;             /* how many */
@@ -36,7 +39,8 @@ struct flame_trace_counts {
     uint64_t no_op;      /* captured waits of threads that worked for no op */
     uint64_t op_unknown; /* those whose op was not answered, or for which there was no room */
     uint64_t no_stack;   /* those whose call stack is not known */
-    uint64_t unpaired;   /* events that tell more of a wait which was not told */
+    struct flame_sample_counts samples;
+    uint64_t unpaired; /* events that tell more of a wait which was not told */
 };
 
 struct flame_trace;

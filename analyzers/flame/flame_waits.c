@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "err.h"
-#include "lock_waits.h"
 
 #define BUCKETS 16384u
 #define THREADS 8192u
@@ -13,8 +12,8 @@
 #define SKIPPED (UINT32_MAX - 1) /* what the thread told last is not wanted */
 
 struct kept {
-    struct lock_wait wait; /* its op: 0 none */
-    uint32_t next;         /* in its bucket, or in the list of free rows */
+    struct flame_wait wait;
+    uint32_t next; /* in its bucket, or in the list of free rows */
     bool used;
 };
 
@@ -83,13 +82,13 @@ static int settle(struct flame_waits *waits, struct teller *teller)
     if (row == NONE || row == SKIPPED || !waits->rows[row].used || waits->rows[row].wait.op != 0 ||
         waits->rows[row].wait.pid != teller->pid || waits->rows[row].wait.tid != teller->tid)
         return 0;
-    struct lock_wait wait = waits->rows[row].wait;
+    struct flame_wait wait = waits->rows[row].wait;
     release(waits, row);
     return waits->callback(waits->context, &wait, 0);
 }
 
 /* Keeps the wait; *row is NONE when it was handed over because there is no room. */
-static int keep(struct flame_waits *waits, const struct lock_wait *wait, uint32_t *row)
+static int keep(struct flame_waits *waits, const struct flame_wait *wait, uint32_t *row)
 {
     *row = waits->free;
     if (*row == NONE)
@@ -104,18 +103,15 @@ static int keep(struct flame_waits *waits, const struct lock_wait *wait, uint32_
     return 0;
 }
 
-int flame_waits_begin(struct flame_waits *waits, const struct optrail_event *event, uint64_t op)
+int flame_waits_begin(struct flame_waits *waits, const struct flame_wait *wait)
 {
-    struct lock_wait wait = {
-        .weight = 1, .point = LOCK_WAIT_NO_POINT, .holder_point = LOCK_WAIT_NO_POINT, .op = op};
-    struct teller *teller = teller_of(waits, event->pid, event->tid);
+    struct teller *teller = teller_of(waits, wait->pid, wait->tid);
     uint32_t row;
     int result = settle(waits, teller);
     if (result < 0)
         return result;
-    lock_wait_take(&wait, event);
-    result = keep(waits, &wait, &row);
-    *teller = (struct teller){event->pid, event->tid, row};
+    result = keep(waits, wait, &row);
+    *teller = (struct teller){wait->pid, wait->tid, row};
     return result;
 }
 
@@ -127,27 +123,29 @@ int flame_waits_skip(struct flame_waits *waits, const struct optrail_event *even
     return result;
 }
 
-int flame_waits_add(struct flame_waits *waits, const struct lock_wait *wait)
+int flame_waits_add(struct flame_waits *waits, const struct flame_wait *wait)
 {
     uint32_t row;
     return wait->op ? keep(waits, wait, &row) : waits->callback(waits->context, wait, 0);
 }
 
-void flame_waits_more(struct flame_waits *waits, const struct optrail_event *event)
+struct flame_wait *flame_waits_last(struct flame_waits *waits, enum flame_wait_source source,
+                                    const struct optrail_event *event)
 {
     const struct teller *teller = teller_of(waits, event->pid, event->tid);
     struct kept *kept = teller->row < FLAME_WAITS ? &waits->rows[teller->row] : NULL;
     if (teller->row == SKIPPED && teller->pid == event->pid && teller->tid == event->tid)
-        return;
+        return NULL;
     if (!kept || !kept->used || kept->wait.pid != event->pid || kept->wait.tid != event->tid ||
-        kept->wait.lock != event->key) {
+        kept->wait.source != source ||
+        (source == FLAME_WAIT_CAPTURED && kept->wait.lock.lock != event->key)) {
         waits->unpaired++;
-        return;
+        return NULL;
     }
-    lock_wait_take(&kept->wait, event);
+    return &kept->wait;
 }
 
-int flame_waits_of_op(struct flame_waits *waits, uint32_t pid, uint64_t op, struct lock_wait *wait)
+int flame_waits_of_op(struct flame_waits *waits, uint32_t pid, uint64_t op, struct flame_wait *wait)
 {
     for (uint32_t *at = &waits->buckets[bucket_of(pid, op)]; *at != NONE;
          at = &waits->rows[*at].next) {

@@ -2,33 +2,20 @@
 #ifndef OPTRAIL_LOCK_FEED_H
 #define OPTRAIL_LOCK_FEED_H
 
-#include "event_source.h"
 #include "lock_capture.h"
+#include "merged_feed.h"
 
-/*
- * A feed of events with contended waits among them, each at its end: what is recorded. Everything
- * is held back for as long as waits are.
- */
-struct event_order;
-
+/* Contended waits among the events of a merged feed, each at its end: what is recorded. */
 struct lock_feed {
-    struct event_feed feed;       /* what is asked; ends with `inner` */
-    struct event_feed *inner;     /* weak */
+    struct merged_feed *merged;   /* weak */
     struct lock_capture *capture; /* weak */
-    struct optrail_event *events; /* owned; of `inner`, in order */
-    size_t first, count, capacity;
-    struct event_order *waits;        /* owned */
-    struct optrail_event *next_waits; /* owned; taken out of `waits` */
-    size_t next_wait, next_wait_count;
-    uint64_t *defined_ns; /* owned; when each stack was told last */
-    size_t defined_count;
-    uint64_t polled_ns, ready_ns;
-    bool ended;
+    struct told_texts defined;    /* owned; stacks */
 };
 
-/* `feed` must stay where it is. Finishes the capture when `inner` ends; both must outlive it.
- * -ENOMEM with the message. Freed by lock_feed_free, also then. */
-int lock_feed_init(struct lock_feed *feed, struct event_feed *inner, struct lock_capture *capture);
+/* `feed` must stay where it is, and like the capture outlive `merged`, at whose end the capture is
+ * finished. */
+void lock_feed_join(struct lock_feed *feed, struct merged_feed *merged,
+                    struct lock_capture *capture);
 void lock_feed_free(struct lock_feed *feed);
 
 #endif

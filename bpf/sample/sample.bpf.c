@@ -25,6 +25,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Of waits shorter than this, some are taken, in proportion to their length; 0: all are. Set by the
  * loader as it goes. */
 __u64 sample_below_ns = 0;
+/* Whether it is told who woke a thread. Set before loading. */
+const volatile bool follow_wakers = false;
 /* Snapshots left until the loader raises it again. */
 int snapshots_left = 0;
 __u32 stack_count = 0;
@@ -192,6 +194,7 @@ static __always_inline void tell(struct sample_thread *thread, __u64 now)
     wait->kernel_stack = thread->kernel_stack;
     wait->flags = thread->flags;
     __builtin_memcpy(wait->name, thread->name, sizeof(wait->name));
+    __builtin_memcpy(&wait->waker, &thread->waker, sizeof(wait->waker));
     bpf_ringbuf_submit(wait, BPF_RB_NO_WAKEUP);
 }
 
@@ -251,6 +254,24 @@ int BPF_PROG(switching, bool preempted, struct task_struct *from, struct task_st
     return 0;
 }
 
+/* The current thread wakes another one. */
+static __always_inline void take_waker(void *context, struct sample_thread *woken)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct sample_waker *waker = &woken->waker;
+    __u32 tgid = task->tgid;
+    __u32 process = is_foreign(tgid) ? LOCK_MAX_PROCESSES : process_of_current(tgid);
+    bool watched = process < LOCK_MAX_PROCESSES;
+    waker->pid = watched           ? pid_of(process)
+                 : namespace_inode ? 0
+                                   : (__u32)(bpf_get_current_pid_tgid() >> 32);
+    waker->tid = tid_of_current();
+    waker->stack = watched && task->mm ? user_stack(task, process) : 0;
+    waker->kernel_stack = (int)bpf_get_stackid(context, &kernel_stacks, 0);
+    bpf_get_current_comm(waker->name, sizeof(waker->name));
+    woken->flags |= SAMPLE_WAIT_WAKER;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
@@ -258,8 +279,11 @@ int BPF_PROG(waking, struct task_struct *task)
     if (is_foreign(tgid))
         return 0;
     struct sample_thread *thread = bpf_map_lookup_elem(&threads, &key);
-    if (thread && thread->off_ns && !thread->wake_ns)
-        thread->wake_ns = bpf_ktime_get_ns();
+    if (!thread || !thread->off_ns || thread->wake_ns)
+        return 0;
+    thread->wake_ns = bpf_ktime_get_ns();
+    if (follow_wakers)
+        take_waker(ctx, thread);
     return 0;
 }
 

@@ -32,6 +32,7 @@ struct sample_capture {
     struct sample_counts counts;
     uint64_t now, looked_ns;
     bool finished;
+    char waker_name[SAMPLE_NAME + 1];
 
     sample_callback *callback; /* of the call that is under way */
     void *context;
@@ -46,8 +47,15 @@ static struct watched_process *find_process(struct sample_capture *capture, uint
     return NULL;
 }
 
+/* What stands between the kernel's code and our programs. */
+static bool is_tracing(const char *name)
+{
+    return strncmp(name, "__bpf_trace_", 12) == 0 || strncmp(name, "__traceiter_", 12) == 0 ||
+           strncmp(name, "bpf_trace_run", 13) == 0;
+}
+
 /* Names end in _[k], as flame graphs mark the kernel's. What the scheduler does to take the CPU
- * away, and the probes there, are left out. */
+ * away or to wake somebody, and the probes there, are left out. */
 static char *make_kernel_text(const struct sample_capture *capture, int32_t number)
 {
     uint64_t frames[SAMPLE_KERNEL_FRAMES];
@@ -55,8 +63,13 @@ static char *make_kernel_text(const struct sample_capture *capture, int32_t numb
     char *text = NULL;
     for (size_t i = 0; i < count; i++) {
         const char *name = kernel_symbols_find(&capture->symbols, frames[i]);
+        /* who wakes somebody may do so in an interrupt, upon one that is about to sleep */
+        if (name && strcmp(name, "try_to_wake_up") == 0)
+            break;
         if (name && (strcmp(name, "__schedule") == 0 || strcmp(name, "schedule") == 0))
             first = i;
+        else if (name && is_tracing(name))
+            first = i + 1;
     }
     FILE *out = open_memstream(&text, &size);
     for (size_t i = first; out && i < count; i++) {
@@ -128,11 +141,41 @@ static int take_snapshot(struct sample_capture *capture, const struct lock_snaps
                            snapshot->bytes + snapshot->skip, snapshot->size, capture->now);
 }
 
+/* Whether the kernel did it in an interrupt: whom that came upon does not matter then. */
+static bool is_interrupt(const char *kernel)
+{
+    static const char *const functions[] = {
+        "asm_common_interrupt", "asm_sysvec_", "handle_softirqs", "__do_softirq", "irq_exit_rcu",
+    };
+    for (size_t i = 0; kernel && i < sizeof(functions) / sizeof(*functions); i++)
+        if (strstr(kernel, functions[i]))
+            return true;
+    return false;
+}
+
+static int find_waker(struct sample_capture *capture, const struct sample_wait *record,
+                      struct sample_waking *waking, const struct sample_waking **waker)
+{
+    const struct lock_stack_text *stack = lock_stacks_find(&capture->stacks, record->waker.stack);
+    *waking = (struct sample_waking){0};
+    int error = kernel_text(capture, record->waker.kernel_stack, &waking->kernel);
+    *waker = waking;
+    if (error || is_interrupt(waking->kernel))
+        return error;
+    memcpy(capture->waker_name, record->waker.name, SAMPLE_NAME);
+    waking->pid = record->waker.pid;
+    waking->tid = record->waker.tid;
+    waking->thread = capture->waker_name;
+    waking->user = stack && stack->text[0] ? stack->text : NULL;
+    return 0;
+}
+
 /* A wait is up to two samples: until it was woken, and until it had a CPU. */
 static int take_wait(struct sample_capture *capture, const struct sample_wait *record)
 {
     const struct lock_stack_text *stack = lock_stacks_find(&capture->stacks, record->stack);
     bool preempted = record->flags & SAMPLE_WAIT_PREEMPTED;
+    struct sample_waking waking;
     char name[SAMPLE_NAME + 1] = "";
     if (!find_process(capture, record->pid) || record->end_ns <= record->begin_ns)
         return 0;
@@ -153,20 +196,21 @@ static int take_wait(struct sample_capture *capture, const struct sample_wait *r
         capture->counts.ended[stack->end] += record->weight;
     else
         capture->counts.no_stack += record->weight;
-    struct wait_reason reason =
-        wait_reason_of(sample.kernel, sample.user, record->flags & SAMPLE_WAIT_DISK);
     if (!error && !preempted && wake > record->begin_ns) {
         sample.kind = SAMPLE_OFF_CPU;
-        sample.reason = reason.name;
-        sample.idle = reason.idle;
+        sample.reason =
+            sample_reason_of(sample.kernel, sample.user, record->flags & SAMPLE_WAIT_DISK);
+        if (record->flags & SAMPLE_WAIT_WAKER)
+            error = find_waker(capture, record, &waking, &sample.waker);
         sample.value_ns = (wake - record->begin_ns) * record->weight;
-        error = capture->callback(capture->context, &sample);
+        if (!error)
+            error = capture->callback(capture->context, &sample);
     }
     uint64_t from = preempted ? record->begin_ns : wake;
     if (!error && end > from) {
         sample.kind = SAMPLE_RUNNABLE;
-        sample.reason = preempted ? "preempted" : "woken";
-        sample.idle = false;
+        sample.reason = preempted ? SAMPLE_REASON_preempted : SAMPLE_REASON_woken;
+        sample.waker = NULL;
         sample.begin_ns = from;
         sample.value_ns = (end - from) * record->weight;
         error = capture->callback(capture->context, &sample);

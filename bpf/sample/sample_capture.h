@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "thread_sample.h"
 #include "unwind.h"
 
 /*
@@ -15,20 +16,24 @@
  * stays attached when this process ends, however it ends. Needs what target_privilege() asks for.
  * One thread at a time.
  */
-enum sample_kind { SAMPLE_ON_CPU, SAMPLE_OFF_CPU, SAMPLE_RUNNABLE };
+struct sample_waking {
+    uint32_t pid, tid;         /* 0: an interrupt, or not known */
+    const char *thread;        /* NULL: an interrupt */
+    const char *user, *kernel; /* its stacks, as those of a sample */
+};
 
 struct sample {
     enum sample_kind kind;
     uint32_t pid, tid;
-    const char *thread; /* its name; all strings are weak: for the time of the call */
-    const char *reason; /* of SAMPLE_OFF_CPU what it waits for, of SAMPLE_RUNNABLE what made it
-                           wait; NULL: none */
-    bool idle;          /* it waits for something that need not come: poll, a condition variable */
-    uint64_t begin_ns;  /* CLOCK_MONOTONIC */
-    uint64_t value_ns;  /* the time that it stands for */
-    uint64_t count;     /* how many it stands for */
+    const char *thread;        /* its name; all strings are weak: for the time of the call */
+    enum sample_reason reason; /* of SAMPLE_OFF_CPU what it waits for, of SAMPLE_RUNNABLE what made
+                                  it wait */
+    uint64_t begin_ns;         /* CLOCK_MONOTONIC */
+    uint64_t value_ns;         /* the time that it stands for */
+    uint64_t count;            /* how many it stands for */
     /* as in stack.define, the innermost first; NULL: there is none, or it is not known */
     const char *user, *kernel;
+    const struct sample_waking *waker; /* of SAMPLE_OFF_CPU; NULL: not known */
 };
 
 struct sample_capture_options {
@@ -36,6 +41,7 @@ struct sample_capture_options {
     size_t pid_count;
     uint32_t rate; /* ticks a second on each CPU */
     bool on_cpu, off_cpu;
+    bool wakers; /* also who ended each sleep */
 };
 
 struct sample_counts {

@@ -41,6 +41,7 @@ int sample_probe_load(struct sample_probe *probe, const struct sample_capture_op
         skeleton->rodata->namespace_device = namespace.st_dev;
         skeleton->rodata->namespace_inode = namespace.st_ino;
     }
+    skeleton->rodata->follow_wakers = options->wakers;
     skeleton->bss->snapshots_left = 4 * SNAPSHOTS_A_LOOK;
     if (options->rate > USUAL_RATE)
         bpf_map__set_max_entries(skeleton->maps.ring, LARGE_RING);
@@ -211,6 +212,7 @@ int sample_probe_unfinished(const struct sample_probe *probe, uint64_t now,
             .stack = thread.stack,
             .kernel_stack = thread.kernel_stack,
             .flags = thread.flags | SAMPLE_WAIT_UNFINISHED,
+            .waker = thread.waker,
         };
         memcpy(wait.name, thread.name, sizeof(wait.name));
         error = record(context, &wait, sizeof(wait));

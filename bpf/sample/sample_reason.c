@@ -9,65 +9,62 @@
  * frame that is in the table decides. */
 struct reason_row {
     const char *begins;
-    const char *reason;
-    bool idle;
+    enum sample_reason reason;
 };
 
-#define FUTEX "futex"
-
 static const struct reason_row kernel_rows[] = {
-    {"futex_", FUTEX, false},
-    {"do_futex", FUTEX, false},
-    {"ep_poll", "poll", true},
-    {"do_epoll_wait", "poll", true},
-    {"do_sys_poll", "poll", true},
-    {"do_poll", "poll", true},
-    {"do_select", "poll", true},
-    {"do_sigtimedwait", "signal", true},
-    {"sigsuspend", "signal", true},
-    {"do_signal_stop", "stopped", false},
-    {"do_wait", "child", true},
-    {"hrtimer_nanosleep", "sleep", false},
-    {"do_nanosleep", "sleep", false},
-    {"io_schedule", "disk", false},
-    {"blkdev_", "disk", false},
-    {"submit_bio_wait", "disk", false},
-    {"jbd2_", "disk", false},
-    {"fuse_", "disk", false},
-    {"read_events", "disk", false},
-    {"io_cqring_wait", "disk", false},
-    {"handle_mm_fault", "page fault", false},
-    {"balance_dirty_pages", "disk", false},
-    {"tcp_", "network", false},
-    {"inet_", "network", false},
-    {"unix_", "network", false},
-    {"sock_", "network", false},
-    {"sk_", "network", false},
-    {"pipe_", "pipe", false},
-    {"anon_pipe_", "pipe", false},
-    {"eventfd_", "poll", true},
-    {"rwsem_", "kernel lock", false},
-    {"__mutex_lock", "kernel lock", false},
+    {"futex_", SAMPLE_REASON_futex},
+    {"do_futex", SAMPLE_REASON_futex},
+    {"ep_poll", SAMPLE_REASON_poll},
+    {"do_epoll_wait", SAMPLE_REASON_poll},
+    {"do_sys_poll", SAMPLE_REASON_poll},
+    {"do_poll", SAMPLE_REASON_poll},
+    {"do_select", SAMPLE_REASON_poll},
+    {"do_sigtimedwait", SAMPLE_REASON_signal},
+    {"sigsuspend", SAMPLE_REASON_signal},
+    {"do_signal_stop", SAMPLE_REASON_stopped},
+    {"do_wait", SAMPLE_REASON_child},
+    {"hrtimer_nanosleep", SAMPLE_REASON_sleep},
+    {"do_nanosleep", SAMPLE_REASON_sleep},
+    {"io_schedule", SAMPLE_REASON_disk},
+    {"blkdev_", SAMPLE_REASON_disk},
+    {"submit_bio_wait", SAMPLE_REASON_disk},
+    {"jbd2_", SAMPLE_REASON_disk},
+    {"fuse_", SAMPLE_REASON_disk},
+    {"read_events", SAMPLE_REASON_disk},
+    {"io_cqring_wait", SAMPLE_REASON_disk},
+    {"handle_mm_fault", SAMPLE_REASON_page_fault},
+    {"balance_dirty_pages", SAMPLE_REASON_disk},
+    {"tcp_", SAMPLE_REASON_network},
+    {"inet_", SAMPLE_REASON_network},
+    {"unix_", SAMPLE_REASON_network},
+    {"sock_", SAMPLE_REASON_network},
+    {"sk_", SAMPLE_REASON_network},
+    {"pipe_", SAMPLE_REASON_pipe},
+    {"anon_pipe_", SAMPLE_REASON_pipe},
+    {"eventfd_", SAMPLE_REASON_poll},
+    {"rwsem_", SAMPLE_REASON_kernel_lock},
+    {"__mutex_lock", SAMPLE_REASON_kernel_lock},
 };
 
 /* Of libc and of the C++ runtime; libc's names for itself have two underscores before that. */
 static const struct reason_row user_rows[] = {
-    {"pthread_cond_", "condvar", true},
-    {"std::condition_variable::", "condvar", true},
-    {"pthread_mutex_", "mutex", false},
-    {"pthread_rwlock_rd", "rwlock, to read", false},
-    {"pthread_rwlock_timedrd", "rwlock, to read", false},
-    {"pthread_rwlock_", "rwlock, to write", false},
-    {"pthread_spin", "spinlock", false},
-    {"pthread_barrier_", "barrier", false},
-    {"pthread_join", "join", true},
-    {"pthread_timedjoin", "join", true},
-    {"pthread_clockjoin", "join", true},
-    {"sem_", "semaphore", true},
-    {"malloc", "allocator", false},
-    {"calloc", "allocator", false},
-    {"realloc", "allocator", false},
-    {"free", "allocator", false},
+    {"pthread_cond_", SAMPLE_REASON_condvar},
+    {"std::condition_variable::", SAMPLE_REASON_condvar},
+    {"pthread_mutex_", SAMPLE_REASON_mutex},
+    {"pthread_rwlock_rd", SAMPLE_REASON_rwlock_read},
+    {"pthread_rwlock_timedrd", SAMPLE_REASON_rwlock_read},
+    {"pthread_rwlock_", SAMPLE_REASON_rwlock_write},
+    {"pthread_spin", SAMPLE_REASON_spinlock},
+    {"pthread_barrier_", SAMPLE_REASON_barrier},
+    {"pthread_join", SAMPLE_REASON_join},
+    {"pthread_timedjoin", SAMPLE_REASON_join},
+    {"pthread_clockjoin", SAMPLE_REASON_join},
+    {"sem_", SAMPLE_REASON_semaphore},
+    {"malloc", SAMPLE_REASON_allocator},
+    {"calloc", SAMPLE_REASON_allocator},
+    {"realloc", SAMPLE_REASON_allocator},
+    {"free", SAMPLE_REASON_allocator},
 };
 
 #define LOOK_AT_USER 8 /* frames; further out it is the program that speaks */
@@ -86,18 +83,18 @@ static const struct reason_row *find(const char *stack, const struct reason_row 
     return NULL;
 }
 
-struct wait_reason wait_reason_of(const char *kernel, const char *user, bool disk)
+enum sample_reason sample_reason_of(const char *kernel, const char *user, bool disk)
 {
     const struct reason_row *row =
         find(kernel, kernel_rows, sizeof(kernel_rows) / sizeof(*kernel_rows), SIZE_MAX);
     /* without the kernel's names libc's may still tell */
-    if (!row || strcmp(row->reason, FUTEX) == 0) {
+    if (!row || row->reason == SAMPLE_REASON_futex) {
         const struct reason_row *by_user =
             find(user, user_rows, sizeof(user_rows) / sizeof(*user_rows), LOOK_AT_USER);
         row = by_user ? by_user : row;
     }
-    if (disk && (!row || row->idle || strcmp(row->reason, "kernel lock") == 0))
-        return (struct wait_reason){.name = "disk"};
-    return row ? (struct wait_reason){row->reason, row->idle}
-               : (struct wait_reason){.name = "other"};
+    enum sample_reason reason = row ? row->reason : SAMPLE_REASON_other;
+    if (disk && (!row || sample_reason_rows[reason].idle || reason == SAMPLE_REASON_kernel_lock))
+        return SAMPLE_REASON_disk;
+    return reason;
 }

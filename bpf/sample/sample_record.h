@@ -17,6 +17,7 @@ enum sample_record_type { SAMPLE_RECORD_CPU = 16, SAMPLE_RECORD_WAIT };
 
 #define SAMPLE_WAIT_DISK       1u /* uninterruptible, or said to wait for input and output */
 #define SAMPLE_WAIT_PREEMPTED  2u /* did not want to leave the CPU */
+#define SAMPLE_WAIT_WAKER      8u /* who woke it is known */
 #define SAMPLE_WAIT_UNFINISHED 4u /* the capture ended first; made in user space */
 
 /* A thread was on a CPU when the clock ticked. */
@@ -28,6 +29,15 @@ struct sample_cpu {
     uint32_t unused;
     char name[SAMPLE_NAME];
     struct lock_snapshot snapshot; /* of user space; must be the last */
+};
+
+/* Who woke a thread: whatever ran on the CPU where that was done. An interrupt comes upon any
+ * thread; the kernel's stack tells it. */
+struct sample_waker {
+    uint32_t pid, tid; /* as user space names it; 0: not known */
+    uint32_t stack;    /* of user space, of a watched process; 0: none */
+    int32_t kernel_stack;
+    char name[SAMPLE_NAME];
 };
 
 /* A thread was off the CPU, and is on it again. */
@@ -42,6 +52,7 @@ struct sample_wait {
     uint32_t flags;       /* SAMPLE_WAIT_* */
     char name[SAMPLE_NAME];
     uint32_t unused;
+    struct sample_waker waker;
 };
 
 /* A thread that is off the CPU, by the kernel's number. */
@@ -54,6 +65,7 @@ struct sample_thread {
     uint32_t flags;
     char name[SAMPLE_NAME];
     uint32_t unused;
+    struct sample_waker waker;
 };
 
 #endif

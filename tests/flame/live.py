@@ -160,7 +160,7 @@ def story_wrong_use():
                           (["-p", "1", "--kind", "lock"], "are for traces"),
                           (["-p", "1", "x.txt"], "not both"),
                           (["-d", "1", "-"], "-d is for running daemons"),
-                          (["--idle", "-"], "--idle is for running daemons"),
+                          (["--idle", "-"], "--idle is for samples of threads"),
                           (["--rate", "50", "-"], "--rate is for running daemons"),
                           ([], "say which daemons")):
         run = subprocess.run([OPTRAIL, "flame", *options], capture_output=True, text=True,

@@ -35,6 +35,68 @@ STORY = ("1.0 stack.define 70/72 7 __lll_lock_wait;pthread_mutex_lock;PG::lock;w
          "+1ms lock.waited 70/75 0x9000 300000 0x100000007\n"
          "+1ms op.start 70/71 open 2 4123\n")
 
+# Samples of threads: kind << 48 | reason << 32 | how many each stands for.
+CPU, OFFCPU, RUNNABLE = 0, 1, 2
+WOKEN, DISK, POLL = 2, 14, 18
+
+
+def what(kind, reason=0, weight=1):
+    return kind << 48 | reason << 32 | weight
+
+
+# Ten writes of 1 ms, of which thread 72 works for from 200 us on: it is seen on a CPU at 300 us while
+# the transaction is built, sleeps 400 us for the disk, woken by thread 73, which had slept itself
+# until 74 of another process woke it, and was woken by an interrupt before; then it wants a CPU. The
+# last write takes 2 ms, with twice the samples' weights. Thread 75 works for no op. Another waits in
+# poll. Stack 8 is never told.
+SAMPLED = """\
+  +1ms   op.start            70/71 write 2 4123
+  +50us  messenger.recv_end  70/71 write 4096
+  +0us   opqueue.enqueue     70/71 write 3
+  +150us opqueue.dequeue     70/72 write 3
+  +20us  pg.lock_request     70/72 write 9
+  +0us   pg.lock_acquired    70/72 write 9
+  +80us  sample.taken        70/72 1 10101010 {cpu}
+  +20us  osd.prepared        70/72 write
+  +0us   filestore.sequence  70/72 write 500 sequence
+  +0us   journal.submit      70/72 500 4096
+  +80us  sample.taken        70/74 3 300000 {nap}
+  +0us   sample.woken        70/74 5 0 0
+  +20us  sample.taken        70/73 2 200000 {nap}
+  +0us   sample.woken        70/73 3 70 74
+  +300us sample.taken        70/72 2 400000 {sleep}
+  +0us   sample.woken        70/72 4 70 73
+  +100us sample.taken        70/72 2 100000 {wants}
+  +{rest}us op.finish           70/74 write 4096 0
+  +0us   op.end              70/74 write
+"""
+
+
+def sampled(weight, rest):
+    return SAMPLED.format(cpu=what(CPU, 0, weight), sleep=what(OFFCPU, DISK, weight), rest=rest,
+                          wants=what(RUNNABLE, WOKEN, weight), nap=what(OFFCPU, DISK))
+
+
+SAMPLES = ("1.0 thread.named 70/72 - \"tp_osd_tp-3\"\n+0us thread.named 70/73 - journal\n"
+           "+0us stack.define 70/72 1 prepare;process;work;start 4\n"
+           "+0us stack.define 70/72 2 io_schedule_[k];fsync;work;start 4\n"
+           "+0us stack.define 70/72 3 end_io;loop;start 3\n"
+           "+0us stack.define 70/72 4 wake_[k];unlock;write_out;start 4\n"
+           "+0us stack.define 70/72 5 irq_[k];idle_[k] 2\n"
+           "repeat 9\n" + sampled(1, 180) + "end\n" + sampled(2, 1180) +
+           f"+1ms sample.taken 70/75 1 10101010 {what(CPU)}\n"
+           f"+1ms sample.taken 70/76 1 500000 {what(OFFCPU, POLL)}\n"
+           f"+0us sample.woken 70/76 3 70 74\n")
+# What no sample can hold: a kind and a reason that there is none of, no weight, more time than there
+# was, a sum that does not fit; more of a sample that was not told; a stack that never was.
+HOSTILE = ("10.0 stack.define 70/72 1 work 1\n" +
+           "".join(f"+1us sample.taken 70/72 {stack} {ns} {arg}\n" for stack, ns, arg in (
+               (1, 5, 7 << 48 | 1), (1, 5, 999 << 32 | 1), (1, 5, 0), (1, 1 << 63, 1),
+               (1, 9 * 10 ** 9, 1 << 48 | 0xffffffff), (8, 1000, 1), (1, 2000, 1), (1 << 40, 3000, 1))) +
+           "+1us sample.woken 70/79 1 0 0\n+1us sample.taken 70/0 1 10 281474976710657\n"
+           "+0us sample.woken 70/0 99 4294967295 4294967295\n+0us thread.named 70/0 - zero\n"
+           "+0us thread.named 70/72 -\n")
+
 
 class Traces(unittest.TestCase):
     @classmethod
@@ -42,7 +104,8 @@ class Traces(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.home = pathlib.Path(directory.name)
-        for name, text in (("story", STORY), ("normal", (REPORT / "stories/normal.txt").read_text())):
+        for name, text in (("story", STORY), ("samples", SAMPLES), ("hostile", HOSTILE),
+                           ("normal", (REPORT / "stories/normal.txt").read_text())):
             (cls.home / f"{name}.txt").write_text(text)
             subprocess.run([MAKE_TRACE, cls.home / f"{name}.txt", cls.home / name], check=True)
 
@@ -153,6 +216,51 @@ class Traces(unittest.TestCase):
         ops = [e for e in events if e["ph"] == "X" and e["cat"] == "op" and e["pid"] == 2147483647]
         self.assertEqual(len(ops), 3)
         self.assertEqual(round(max(e["dur"] for e in ops)), 6000)
+
+    def samples(self, *arguments, **options):
+        return self.collapsed(*arguments, trace="samples", **options)
+
+    def test_samples_know_their_op_and_stage(self):
+        stack = "start;work;process;prepare"
+        self.assertEqual(self.samples("--kind", "cpu"), {stack: 12})
+        self.assertEqual(self.samples("--kind", "cpu", "--by", "op,stage,thread,pool"),
+                         {f"write;osd.prepare;tp_osd_tp-3;tp_osd_tp;{stack}": 11,
+                          f"[not known];[not known];70/75;[not known];{stack}": 1})
+        self.assertEqual(self.samples("--kind", "cpu", "--op", "write", "--stage", "osd.prepare",
+                                      "--tail", "1%", "--weight", "time"), {stack: 2 * 10101010})
+        self.assertIn("the slowest ops: 1 of 10", self.said)
+        self.assertIn("1 samples are of threads that worked for no op", self.said)
+        self.assertEqual(self.samples("--kind", "cpu", "--thread", "tp_*"), {stack: 11})
+        self.samples("--kind", "cpu", "--stage", "pg.lock", status=1)
+        self.assertIn("none of the 12 samples", self.said)
+
+    def test_kinds_of_samples_add_up(self):
+        by_kind = self.samples("--kind", "wall", "--op", "write", "--by", "kind,reason")
+        kinds = collections.Counter()
+        for stack, ns in by_kind.items():
+            kinds[tuple(stack.split(";")[:2])] += ns
+        self.assertEqual(kinds, {("cpu", "[not known]"): 11 * 10101010,
+                                 ("offcpu", "disk"): 11 * 400_000,
+                                 ("runnable", "woken"): 11 * 100_000})
+        self.assertIn("1 waits of threads that had nothing to do", self.said)
+        idle = self.samples("--kind", "offcpu", "--idle", "--reason", "poll")
+        self.assertEqual(idle, {"start;work;process;prepare": 500_000})
+
+    def test_wakers_stand_on_the_sleep(self):
+        got = self.samples("--kind", "offcpu", "--op", "write", "--wakers")
+        self.assertEqual(got, {
+            "start;work;fsync;io_schedule_[k];-- woken by;wake_[k];unlock;write_out;start;journal;"
+            "-- woken by;end_io;loop;start;70/74;-- woken by;irq_[k];idle_[k];[interrupt]":
+            11 * 400_000})
+        self.assertEqual(self.samples("--kind", "offcpu", "--op", "write", "--by", "waker"),
+                         {"journal;start;work;fsync;io_schedule_[k]": 11 * 400_000})
+
+    def test_samples_that_cannot_be(self):
+        got = self.collapsed("--kind", "wall", trace="hostile")
+        self.assertEqual(got, {"[stack not known]": 4000, "work": 2010})
+        self.assertIn("5 events tell what no sample can hold", self.said)
+        self.assertIn("2 samples have no known stack", self.said)
+        self.collapsed("--kind", "wall", "--wakers", "--by", "waker,thread", trace="hostile")
 
     def test_failures(self):
         self.flame("--kind", "cpu", status=1)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_FLAME_SAMPLES_H
+#define OPTRAIL_FLAME_SAMPLES_H
+
+#include "flame_fold.h"
+#include "flame_ops.h"
+#include "flame_waits.h"
+#include "lock_table.h"
+
+struct flame_sample_counts {
+    uint64_t taken;    /* samples, as the others: with what they stand for */
+    uint64_t unusable; /* events that hold what no sample can hold */
+    uint64_t no_op, op_unknown;
+    uint64_t no_stack;            /* their stacks are not known */
+    uint64_t idle_waits, idle_ns; /* left out */
+    uint64_t cut;                 /* had more frames than there is room for */
+};
+
+/* Samples of threads, as a trace tells them, on their way into a fold. */
+struct flame_samples {
+    struct flame_fold *fold;         /* weak, as `stacks` */
+    const struct lock_table *stacks; /* call stacks by number */
+    unsigned side;
+    bool idle;                    /* also the waits of threads that have nothing to do */
+    bool wakers;                  /* puts who woke on the stack of a sleep */
+    struct flame_threads threads; /* owned */
+
+    struct flame_sample_counts counts;
+    uint32_t frames[FLAME_MAX_FRAMES], some[FLAME_MAX_FRAMES];
+};
+
+void flame_samples_free(struct flame_samples *samples);
+
+/* Looks at sample.taken: true when it is wanted, and put into `wait`; op, if any, is the caller's
+ * to add. */
+bool flame_samples_begin(struct flame_samples *samples, const struct optrail_event *event,
+                         struct flame_wait *wait);
+
+/* sample.woken, of what the thread told last. -ENOMEM with the message. */
+int flame_samples_woken(struct flame_samples *samples, const struct optrail_event *event,
+                        struct flame_wait *wait);
+
+/* Puts the sample into the fold; `op` NULL: it is not known whose it was. Negative errno with the
+ * message. */
+int flame_samples_add(struct flame_samples *samples, const struct flame_wait *wait,
+                      const struct flame_op *op);
+
+#endif
