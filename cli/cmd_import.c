@@ -23,7 +23,7 @@ static const struct option_row options[] = {
      .value = &from,
      .text = "read the files as this tool's output alone: auto (whatever is found), optracker, "
              "rados-bench, rbd-bench, fio, slow-requests, perf-dump, osd-perf, osdtrace, "
-             "radostrace or perf (without it: auto)"},
+             "radostrace, perf or stated (without it: auto)"},
     REPORT_OUTPUT_ROWS(output),
     {0},
 };

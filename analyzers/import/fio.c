@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fio_shape.h"
 #include "import_private.h"
 #include "scan.h"
 #include "tolerant_json.h"
@@ -19,6 +20,7 @@ struct fio {
     double iops, latency, depth, in_flight, bandwidth, percentile_unit, last_percentile, last_value,
         block, p50, p99;
     bool in_percentiles;
+    struct fio_shape percentiles, shares;
 };
 
 /* No figure of this unit is larger: eleven days, a rate of ops and of bytes that nothing has. */
@@ -96,6 +98,29 @@ static double unit_of(const char *line)
                                     : 0;
 }
 
+/* To be compared with what the same workload did in another file. */
+static void add_run(struct fio *fio)
+{
+    struct import_run run = {.kind = "fio", .rate = fio->iops, .latency_s = fio->latency};
+
+    if (fio->iops <= 0)
+        return;
+    snprintf(run.source, sizeof(run.source), "%.159s", fio->source);
+    snprintf(run.file, sizeof(run.file), "%.95s", fio->evidence->name);
+    snprintf(run.workload, sizeof(run.workload), "%s %s", fio->job, fio->direction);
+    import_add_run(fio->import, &run);
+}
+
+/* How many took at most so long, in one sentence. */
+static void say_shares(struct fio *fio)
+{
+    char words[400];
+
+    fio_shape_words(&fio->shares, words, sizeof(words));
+    if (*words && fio->percentiles.count == 0)
+        import_say(fio->import, "shares", "%s: %s.", fio->source, words);
+}
+
 static void end_block(struct fio *fio)
 {
     if (fio->in_percentiles && fio->last_percentile < 99.99)
@@ -110,6 +135,10 @@ static void end_block(struct fio *fio)
                    "%s: the mean of %.3g ms is far above the median of %.3g ms: few slow ops make "
                    "it (99 %%: %.3g ms).",
                    fio->source, fio->latency * 1e3, fio->p50 * 1e3, fio->p99 * 1e3);
+    fio_shape_say_populations(&fio->percentiles, fio->import, fio->source);
+    say_shares(fio);
+    add_run(fio);
+    fio->percentiles.count = fio->shares.count = 0;
     fio->iops = fio->latency = fio->bandwidth = fio->p50 = fio->p99 = fio->last_percentile =
         fio->last_value = 0;
     fio->in_percentiles = false;
@@ -158,6 +187,7 @@ static void take_percentile(struct fio *fio, double percent, double value)
                    fio->last_value, fio->last_percentile, value, percent);
     fio->last_value = value;
     fio->last_percentile = percent;
+    fio_shape_add(&fio->percentiles, percent / 100, value);
     if (percent == 50)
         fio->p50 = value;
     if (percent == 99)
@@ -227,7 +257,7 @@ static void take_shares(struct fio *fio, const char *line)
         if (stop == at || *stop != '=' || !scan_number(stop + 1, &share, &end) || *end != '%')
             break;
         snprintf(name, sizeof(name), "share.bucket.%gms", bound * unit * 1e3);
-        figure(fio, name, share, "%");
+        fio_shape_add(&fio->shares, figure(fio, name, share, "%") / 100, bound * unit);
         at = end;
     }
 }

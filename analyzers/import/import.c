@@ -27,6 +27,8 @@ const struct import_format import_formats[] = {
     {"osdtrace", "rows of osdtrace", read_osdtrace},
     {"radostrace", "radostrace as CSV", read_radostrace},
     {"perf", "flat reports of perf", read_perf_text},
+    {"stated", "figures in sentences: IOPS and latency at a depth, work and its seconds",
+     read_stated},
     {0},
 };
 
@@ -264,7 +266,7 @@ static void compare(struct import *import, const struct import_run *one,
 {
     double more = one->rate > 0 ? other->rate / one->rate : 0;
 
-    if (more <= 0 || strcmp(one->kind, other->kind) != 0)
+    if (more <= 0)
         return;
     if (one->depth > 0 && other->depth > one->depth && more > 1 && other->latency_s > 0 &&
         other->latency_s < one->latency_s)
@@ -280,6 +282,20 @@ static void compare(struct import *import, const struct import_run *one,
     else
         import_say(import, "compare", "%s: %.5g op/s, %.1f %% less than %s: %.5g op/s.",
                    other->source, other->rate, 100 * (1 - more), one->source, one->rate);
+}
+
+/* The last run before it that it can be compared with; NULL: none. */
+static const struct import_run *run_before(const struct import *import, size_t index)
+{
+    const struct import_run *run = &import->runs[index];
+
+    while (index-- > 0) {
+        const struct import_run *other = &import->runs[index];
+        if (strcmp(other->kind, run->kind) == 0 && strcmp(other->workload, run->workload) == 0 &&
+            (!*run->file || strcmp(other->file, run->file) != 0))
+            return other;
+    }
+    return NULL;
 }
 
 /* Rows of a depth that rises, a rate, and perhaps a latency: a job for `optrail scale`. */
@@ -395,8 +411,11 @@ int import_finish(struct import *import)
 {
     struct report *report = import->report;
 
-    for (size_t i = 1; i < import->run_count; i++)
-        compare(import, &import->runs[i - 1], &import->runs[i]);
+    for (size_t i = 1; i < import->run_count; i++) {
+        const struct import_run *before = run_before(import, i);
+        if (before)
+            compare(import, before, &import->runs[i]);
+    }
     for (size_t i = 0; i < import->type_count; i++)
         keep(import, fill_type(report, import->types[i]));
     for (size_t i = 0; i < import->slowest_count; i++)

@@ -39,7 +39,9 @@ void import_add_op(struct import *import, const struct import_op *op);
 /* A benchmark's run, to be compared with the others of its kind when all are read. */
 struct import_run {
     char source[160];
-    const char *kind;                         /* a literal */
+    const char *kind; /* a literal */
+    char file[96]; /* runs of one kind are compared only with those of other files; "": with any */
+    char workload[96];                        /* and only with those of the same workload */
     double depth, rate, bandwidth, latency_s; /* 0: not known; rate in ops a second */
 };
 void import_add_run(struct import *import, const struct import_run *run);
@@ -55,5 +57,6 @@ size_t read_osd_perf(struct import *import, const struct evidence *evidence);
 size_t read_osdtrace(struct import *import, const struct evidence *evidence);
 size_t read_radostrace(struct import *import, const struct evidence *evidence);
 size_t read_perf_text(struct import *import, const struct evidence *evidence);
+size_t read_stated(struct import *import, const struct evidence *evidence);
 
 #endif

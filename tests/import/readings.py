@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
 OPTRAIL = os.environ["OPTRAIL"]
@@ -43,6 +44,17 @@ READINGS = {
     "fio-read-write-cut.txt": (
         [("depth", "about 32 ops of 4.1 MiB"), ("depth", "bound by bandwidth")],
         ["percentiles are cut: the last one is 30 %"]),
+    "fio-two-populations.txt": (
+        [("populations", "30 % take at most 0.676 ms, and from 40 % on it is 1.048 ms")], []),
+    "fio-shares.txt": ([("shares", "9.3 % within 1 ms, 43.6 % within 2 ms, 89.3 % within 4 ms")], []),
+    "stated-little.txt": (
+        [("contradiction", "3063 ops in flight by Little's law, and the depth is 256"),
+         ("contradiction", "about 12 such jobs ran at once"), ("contradiction", "about 8.4 such"),
+         ("contradiction", "1200 ops in flight")], []),
+    "stated-times.txt": (
+        [("compare", "read 5000 objects of 4 KiB: messenger two takes 3.142 s on average, 1.41 times "
+                     "as fast as messenger one with 4.433 s"),
+         ("compare", "messenger two takes 6.59 s on average, 1.64 times as fast")], []),
     "perf-dump.txt": (
         [("average", "op_w takes 762.3 ms on average, of which processing is 24.26 ms"),
          ("average", "op_r takes 0.8382 ms")], ["neither tails nor when"]),
@@ -196,14 +208,39 @@ rand: (groupid=0, jobs=1): err= 0: pid=4711: Thu Jan  1 00:00:00 1970
         for given, words in (
                 ("#Thr IOPS Latency(ms)\n1 618.80 1.61\n2 1401.70 1.42\n4 3962.73 1.00\n",
                  "`optrail scale` reads that"),
-                ("with cache tier, promote on first read: 359 IOPS, latency about 6000 ms\n",
-                 "nothing in it is known"),
-                ("read 5000 objects of 4 KiB: 4.461581 4.388572 4.448157 s\n",
-                 "nothing in it is known")):
+                ("with cache tier: 359 IOPS, latency about 6000 parsecs\n", "nothing in it is known"),
+                ("some IOPS, latency about 6 ms\n", "nothing in it is known"),
+                ("read 5000 objects of 4 KiB: 4.461581 s\n", "nothing in it is known"),
+                ("4: 4.461581 4.5 s\n", "nothing in it is known")):
             done = subprocess.run([OPTRAIL, "import", "-"], input=given, capture_output=True,
                                   text=True)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(words, done.stderr)
+
+    def test_runs_of_fio_are_compared_with_the_same_workload_of_another_file(self):
+        fast = (DATA / "fio-two-populations.txt").read_text().replace("45.1K", "47.5K")
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            other = pathlib.Path(directory) / "other.txt"
+            other.write_text(fast)
+            report = load("fio-two-populations.txt", str(other))
+            self.assert_says(report, "compare", "other.txt, fio: 47500 op/s, 5.3 % more than "
+                                                "fio-two-populations.txt, fio: 45100 op/s.")
+            # one kind of op, as steady everywhere
+            steady = "".join(f"{share}.00th=[ {620 + 2 * share}], " for share in (1, 5, 10, 20, 30, 40,
+                             50, 60, 70, 80, 90, 95, 99))
+            other.write_text(f"iops: 45.1K\nclat percentiles (usec):\n| {steady}\n")
+            self.assertEqual({row["cause"] for row in load(str(other))["verdict"]}, set())
+            # one run's jobs and directions are no two runs
+            jobs = [{"jobname": name, "read": {"iops": 100.0, "bw": 400},
+                     "write": {"iops": 300.0, "bw": 1200}} for name in ("a", "b")]
+            report = load("-", given=json.dumps({"fio version": "fio-3.28", "jobs": jobs}))
+            self.assertNotIn("compare", {row["cause"] for row in report["verdict"]})
+
+    def test_a_depth_that_fits_is_no_contradiction(self):
+        report = load("-", given="queue depth 64\nplain: 1021 IOPS, latency: 60 ms\n"
+                                 "other: 10.5 iops, latency of about 2 s\n")
+        self.assertEqual(report["verdict"], [])
+        self.assertAlmostEqual(figure(report, "in_flight.mean", "other"), 21)
 
     def test_runs_are_compared(self):
         head = "bench-write io_size 4096 io_threads 16 bytes 1073741824 pattern rand\n" \
