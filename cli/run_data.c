@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "err.h"
+#include "event_relay.h"
 #include "profile_rows.h"
 
 static bool is_file(const char *name)
@@ -29,18 +30,31 @@ static int load_profile(const char *file, struct analysis *analysis, struct run_
     return result;
 }
 
+/* Reads here and folds in another thread. */
 static int read_traces(const char **traces, size_t count, struct analysis *analysis,
                        struct supervision *supervision, const volatile int *stop,
                        struct run_data *data)
 {
     struct event_consumer consumer = *analysis_consumer(analysis);
+    struct event_relay *relay = NULL;
     struct read_counts counts;
+    char message[1024];
     consumer.watch = &supervision->watch;
-    int result = reader_run_traces(traces, count, &consumer, stop, &counts);
+    int result = event_relay_new(&consumer, &relay);
+    if (result < 0)
+        return result;
+    result = reader_run_traces(traces, count, event_relay_consumer(relay), stop, &counts);
+    snprintf(message, sizeof(message), "%s", err_message());
+    int folded = event_relay_end(relay);
+    event_relay_free(relay);
     read_counts_add(&data->counts, &counts);
+    if (folded < 0) {
+        data->counts.damaged = 0; /* not the traces are to blame, and there is no report of them */
+        return folded;
+    }
     if (result < 0 && !*data->damage && counts.damaged > 0)
-        snprintf(data->damage, sizeof(data->damage), "%s", err_message());
-    return result;
+        snprintf(data->damage, sizeof(data->damage), "%s", message);
+    return result < 0 ? err_set(-result, "%s", message) : 0;
 }
 
 int run_data_read(char **names, int count, struct analysis *analysis,
