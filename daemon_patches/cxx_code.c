@@ -206,6 +206,19 @@ void cxx_code_free(struct cxx_code *code)
     *code = (struct cxx_code){0};
 }
 
+size_t cxx_code_token(const struct cxx_code *code, size_t offset)
+{
+    size_t low = 0, high = code->tokens.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (code->tokens.rows[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 size_t cxx_code_spells(const struct cxx_code *code, size_t at, const char *text)
 {
     size_t begin = at;

@@ -30,6 +30,9 @@ struct cxx_code {
 int cxx_code_read(const char *source, size_t size, struct cxx_code *code);
 void cxx_code_free(struct cxx_code *code);
 
+/* The first of all tokens that ends behind the byte `offset`; their number when none does. */
+size_t cxx_code_token(const struct cxx_code *code, size_t offset);
+
 /* Whether the code at row `at` spells the text, one token after the other, without its blanks. 0,
  * or the number of rows that it takes. */
 size_t cxx_code_spells(const struct cxx_code *code, size_t at, const char *text);

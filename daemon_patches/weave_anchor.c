@@ -16,6 +16,9 @@ bool weave_is(const struct cxx_code *code, size_t at, const char *text)
 
 #define is weave_is
 
+/* How many lines a rule may have: each costs a look at the block around it. */
+#define MAX_EVERY 1000
+
 static bool is_any(const struct cxx_code *code, size_t at, const char *texts)
 {
     const struct cxx_token *row = &code->rows[at];
@@ -64,6 +67,8 @@ static int choose(const struct cxx_code *code, const struct weave_rule *rule, si
     size_t which = rule->occurrence ? rule->occurrence : 1;
     if (*count == 0)
         return err_set(ENOENT, "no call of %s is in it", rule->anchor);
+    if (rule->every && *count > MAX_EVERY)
+        return err_set(E2BIG, "%s is called more than %d times in it", rule->anchor, MAX_EVERY);
     if (rule->every)
         return 0;
     if (which > *count)
@@ -251,10 +256,11 @@ int weave_statement(const struct cxx_code *code, const struct cxx_body *body, si
     statement->block = block_around(code, body, statement->begin);
     if (!is(code, statement->block, "{"))
         return err_set(EINVAL, "line %u: the call is a part of the head of a loop", line);
-    for (size_t i = 0; i < code->tokens.count; i++) {
+    size_t end = code->rows[statement->end].begin;
+    for (size_t i = cxx_code_token(code, code->rows[statement->begin].begin);
+         i < code->tokens.count && code->tokens.rows[i].begin < end; i++) {
         const struct cxx_token *row = &code->tokens.rows[i];
-        if (row->kind == CXX_DIRECTIVE && row->begin > code->rows[statement->begin].begin &&
-            row->end < code->rows[statement->end].begin)
+        if (row->kind == CXX_DIRECTIVE)
             return err_set(EINVAL, "line %u: a directive parts the statement", row->line);
     }
     return 0;

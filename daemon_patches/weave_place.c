@@ -25,10 +25,10 @@ static int next_line(const struct cxx_code *code, size_t size, size_t at, unsign
     if (!end)
         return err_set(EINVAL, "line %u: the file ends behind it", line);
     *offset = (size_t)(end - code->source) + 1;
-    for (size_t i = 0; i < tokens->count; i++) {
+    for (size_t i = cxx_code_token(code, at); i < tokens->count; i++) {
         const struct cxx_token *row = &tokens->rows[i];
-        if (row->end <= at || row->begin >= *offset)
-            continue;
+        if (row->begin >= *offset)
+            break;
         if (row->kind != CXX_COMMENT || row->end > *offset)
             return err_set(EINVAL, "line %u: more stands on the line behind it", line);
     }

@@ -115,6 +115,8 @@ class Places(unittest.TestCase):
                 self.assertEqual([pair[1] for pair in got], behind)
         self.refused(text, "called 3 times in it, not 4", at="before g", occurrence=4, probe="P(1)")
         self.refused(text, "stands there more than once", at="before g", behind="g", probe="P(1)")
+        self.refused("void f()\n{\n" + 1001 * "  g();\n" + "}\n", "more than 1000 times",
+                     at="before g", every=True, probe="P(1)")
         self.refused(text, "'h', behind which", at="before g", behind="h", probe="P(1)")
 
     def test_alternatives_of_versions(self):
