@@ -11,6 +11,7 @@
 #include "err.h"
 #include "lock_rows.h"
 #include "lock_rules.h"
+#include "plural.h"
 #include "wait_kinds.h"
 
 #define SHOWN_INSTANCES 5
@@ -345,9 +346,9 @@ int contention_fill_locks(const struct contention *contention, const struct stag
     if (rc == 0 && idle > 0)
         rc = report_add_note(report,
                              "Not among the locks: threads that worked for no op waited %" PRIu64
-                             " times for condition variables, %.2f s in all: they had nothing to "
+                             " time%s for condition variables, %.2f s in all: they had nothing to "
                              "do.",
-                             idle, (double)idle_ns / 1e9);
+                             idle, plural(idle), (double)idle_ns / 1e9);
     if (rc == 0 && report->lock_count > 0)
         qsort(report->locks, report->lock_count, sizeof(*report->locks), by_wait_total);
     return rc;

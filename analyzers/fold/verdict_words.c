@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu_blame.h"
+#include "plural.h"
 
 /* A lock that is held for this part of the time is a ceiling, however short it is held. */
 #define BUSY_LOCK 0.6
@@ -204,10 +205,11 @@ static void add_evidence(const struct report *report, const struct report_op *op
     if (lock)
         snprintf(words->sentences[count++], size,
                  "%s: %" PRIu64
-                 " waits of %s on average; busy %.1f %% to %.1f %% of the time (95 %% "
+                 " wait%s of %s on average; busy %.1f %% to %.1f %% of the time (95 %% "
                  "confidence)",
-                 lock->name, lock->waits, duration(lock->wait.mean, low, sizeof(low)),
-                 100 * lock->busy_low, 100 * lock->busy_high);
+                 lock->name, lock->waits, plural(lock->waits),
+                 duration(lock->wait.mean, low, sizeof(low)), 100 * lock->busy_low,
+                 100 * lock->busy_high);
     if (cpu_waiting(report) >= WORTH_TELLING && count < VERDICT_EVIDENCE)
         cpu_blame_words(report, words->sentences[count++], size);
     if (op->latency.p99 && count < VERDICT_EVIDENCE)
