@@ -170,6 +170,9 @@ static int run(int argc, char **argv)
     (void)argv;
     int result = check();
 
+    /* what is recorded would be lost to a report that cannot be written */
+    if (result == 0)
+        result = report_output_check(&record.output, record.path, 0, NULL);
     if (result < 0)
         return result;
     /* the report goes to standard output only when it was asked for */

@@ -96,6 +96,15 @@ class Outputs(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (status, 1))
             self.assertTrue(done.stderr.startswith(f"optrail: {file}: "), done.stderr)
 
+    def test_a_recording_is_not_begun_whose_report_cannot_be_written(self):
+        for json, status, words in (("no/x.json", 1, "cannot be written"),
+                                    ("store.yaml", 2, "is read: name another file")):
+            done = self.run_it("record", "-p", "1", "-d", "0.1", "-o", "recorded", "--json", json,
+                               "--path", "store.yaml")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (status, 1), done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertFalse((self.home / "recorded").exists())
+
     def test_a_side_has_each_run_once(self):
         done = self.run_it("diff", "a.profile", "link", "vs", "b.profile")
         self.assertEqual(done.returncode, 2)
