@@ -135,7 +135,8 @@ static void hide_standard_error(struct supervision *shared)
 
 static void limit_memory(uint64_t bytes)
 {
-#ifndef __SANITIZE_ADDRESS__ /* its shadow alone is larger */
+/* a sanitizer's shadow alone is larger */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const struct rlimit limit = {bytes, bytes};
 
     setrlimit(RLIMIT_DATA, &limit);

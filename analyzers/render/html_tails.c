@@ -13,8 +13,16 @@
 #include "plural.h"
 #include "units.h"
 
-/* A stage that makes less of the difference is not shown. */
+/* A stage that makes less of the difference, or of a stall, is not shown. */
 #define SMALLEST 0.01
+
+static void say_left_out(size_t count, FILE *out)
+{
+    char text[96];
+    snprintf(text, sizeof(text), "Not shown, for they make less than 1 %% of it: %zu.", count);
+    if (count > 0)
+        html_paragraph("note", text, out);
+}
 
 static void stage_table(const struct report_tail *tail, FILE *out)
 {
@@ -42,11 +50,7 @@ static void stage_table(const struct report_tail *tail, FILE *out)
         fputs("</tr>\n", out);
     }
     html_table_end(out);
-    if (left_out > 0) {
-        snprintf(label, sizeof(label), "Not shown, for they make less than 1 %% of it: %zu.",
-                 left_out);
-        html_paragraph("note", label, out);
-    }
+    say_left_out(left_out, out);
 }
 
 static void common_table(const struct report_tail *tail, FILE *out)
@@ -103,7 +107,12 @@ static void stalls(const struct report *report, FILE *out)
         if (stall->stage_count == 0)
             continue;
         html_table_begin("Where ops were while nothing was answered", heads, out);
+        size_t left_out = 0;
         for (size_t j = 0; j < stall->stage_count; j++) {
+            if (stall->stages[j].share < SMALLEST) {
+                left_out++;
+                continue;
+            }
             fputs("<tr>", out);
             html_name_cell(stall->stages[j].name, out);
             html_share_cell(stall->stages[j].share, out);
@@ -111,6 +120,7 @@ static void stalls(const struct report *report, FILE *out)
             fputs("</tr>\n", out);
         }
         html_table_end(out);
+        say_left_out(left_out, out);
     }
 }
 
