@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "standin.h"
+OpRequest::OpRequest(Message *req, OpTracker *tracker) :
+  request(req) {
+  (void)tracker;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "standin.h"
+namespace librbd {
+namespace io {
+enum aio_type_t { AIO_TYPE_NONE, AIO_TYPE_READ, AIO_TYPE_WRITE };
+struct AioCompletion {
+  void *ictx;
+  aio_type_t aio_type;
+  int64_t rval;
+  void complete();
+  void init_time(void *i, aio_type_t t);
+};
+void AioCompletion::complete() {
+  rval = 0;
+}
+void AioCompletion::init_time(void *i, aio_type_t t) {
+  if (ictx == nullptr) {
+    ictx = i;
+    aio_type = t;
+  }
+}
+} // namespace io
+} // namespace librbd

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#include "standin.h"
+struct ClassHandler {
+  struct ClassMethod {
+    int exec(void *ctx);
+  };
+};
+int ClassHandler::ClassMethod::exec(void *ctx)
+{
+  auto run = [&](auto method) {
+    return method != nullptr;
+  };
+  return run(ctx);
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#include "standin.h"
+OpRequest::OpRequest(Message* req, OpTracker* tracker)
+  : request(req),
+    reqid{} {
+  (void)tracker;
+}
