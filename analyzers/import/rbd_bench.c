@@ -6,6 +6,8 @@
 #include "import_private.h"
 #include "scan.h"
 
+#define LONGEST_GAP 1e6 /* s between two rows; more is no listing of one run */
+
 /* rbd bench and bench-write: the second, ops so far, and rates; seconds in which nothing completes
  * have no row. In a listing that somebody shortened a second may also have been left out by hand:
  * there it is a stall only if the count of ops stands still across it. */
@@ -30,9 +32,13 @@ static void take_row(struct bench *bench, const double *row)
 {
     double gap = row[0] - bench->last_second - 1;
 
+    if (!(gap < LONGEST_GAP)) {
+        import_count(bench->import, "rows_unusable", 1);
+        return;
+    }
     if (bench->elision) {
         bench->elided += gap > 0 ? (size_t)gap : 0;
-    } else if (gap > 0 && gap < 1e6) {
+    } else if (gap > 0) {
         bench->missing += gap;
         if (gap > bench->longest)
             bench->longest = gap;

@@ -25,7 +25,7 @@ static const char *digits(double value, char *out, size_t size)
         return out;
     }
     double unit = pow(10, floor(log10(value)) - 2);
-    uint64_t rounded = (uint64_t)llround(round(value / unit) * unit);
+    uint64_t rounded = value < 1e7 ? (uint64_t)llround(round(value / unit) * unit) : UINT64_MAX;
     if (rounded < 1000000)
         snprintf(out, size, "%" PRIu64 ",%03" PRIu64, rounded / 1000, rounded % 1000);
     else
