@@ -9,6 +9,7 @@
 #include "err.h"
 #include "flame_files.h"
 #include "flame_live.h"
+#include "flame_recorded.h"
 #include "flame_render.h"
 #include "flame_traces.h"
 #include "report_output.h"
@@ -345,7 +346,9 @@ static int run(int argc, char **argv)
     result = report_output_check(&file, request.path, argc, argv);
     if (result == 0 && argc == 0) {
         live.rate = rate ? (uint32_t)rate : RATE;
-        return flame_run_live(&request, &live, renderer, deliver);
+        return flame_needs_events(&request, renderer)
+                   ? flame_run_recorded(&request, &live, renderer, (size_t)timeline_ops, deliver)
+                   : flame_run_live(&request, &live, renderer, deliver);
     }
     if (result == 0 && (chosen.pids.count || chosen.osds.count || chosen.all))
         return err_set(EINVAL, "say either which daemons or which files, not both");
@@ -376,13 +379,16 @@ const struct command command_flame = {
         "slowest ops alone.\n\n"
         "A running process is sampled without any change to it: --kind cpu where it is on a CPU, "
         "offcpu where its threads sleep and what for, runnable where they want a CPU and have "
-        "none, "
-        "wall all three.\n\n"
+        "none, wall all three. Where ops are asked for (--op, --stage, --tail and the like) their "
+        "events are recorded with the samples, into a trace in TMPDIR that is drawn and removed. "
+        "`optrail record --samples` makes one that stays.\n\n"
         "What could not be read is counted and said, with the numbers of the lines; the rest is "
         "drawn, and the exit status is 1.",
     .examples =
         "optrail flame --osd 0 -d 10 -o cpu.svg\tten seconds of osd.0, on the CPU\n"
         "optrail flame -p 4711 -d 10 --kind offcpu --by reason -o off.svg\twhat threads wait for\n"
+        "optrail flame --osd 0 -d 10 --op write --tail 1% -o slow.svg\tCPU time of the slowest "
+        "writes\n"
         "optrail flame -o stages.svg TRACE\twhere ops of each type spend their time\n"
         "optrail flame --kind lock --tail 1% -o locks.svg TRACE\twhat the slowest 1 % of ops wait "
         "for\n"

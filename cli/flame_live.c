@@ -91,34 +91,18 @@ static int take(void *context, const struct sample *sample)
     return result == 0 ? flame_fold_take(live->fold, &folded) : result;
 }
 
-static int check(const struct flame_request *request, const struct flame_renderer *renderer)
+static int check(const struct flame_request *request)
 {
-    const struct flame_options *options = &request->options;
     const struct {
         bool given;
         const char *name;
-    } rows[] = {{options->op, "--op"},         {options->stage, "--stage"},
-                {request->tail > 0, "--tail"}, {request->compare, "--diff"},
-                {request->event, "--event"},   {request->input, "--input"},
-                {request->path, "--path"},     {request->wakers, "--wakers"}};
+    } rows[] = {{request->compare, "--diff"},
+                {request->event, "--event"},
+                {request->input, "--input"},
+                {request->path, "--path"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].given)
-            return err_set(EINVAL,
-                           "%s is for traces and files: what a running process is sampled for is "
-                           "not joined with its ops yet",
-                           rows[i].name);
-    for (size_t i = 0; i < options->by_count; i++)
-        if (options->by[i] == FLAME_BY_OP || options->by[i] == FLAME_BY_STAGE)
-            return err_set(EINVAL,
-                           "--by %s is for traces: samples of a running process are not "
-                           "joined with its ops yet",
-                           flame_attribute_names[options->by[i]]);
-    if (options->kinds & (1u << FLAME_lock | 1u << FLAME_stage))
-        return err_set(EINVAL, "--kind lock and stage are for traces: optrail record --locks makes "
-                               "one");
-    if (!renderer->tree)
-        return err_set(EINVAL, "--format %s needs a trace: samples tell no single ops",
-                       renderer->name);
+            return err_set(EINVAL, "%s is for traces and files", rows[i].name);
     return 0;
 }
 
@@ -260,7 +244,7 @@ int flame_run_live(const struct flame_request *request, const struct flame_live_
                         .kinds = request->options.kinds ? request->options.kinds : 1u << FLAME_cpu};
     pid_t *pids = NULL;
     size_t count = 0;
-    int result = check(request, renderer);
+    int result = check(request);
     if (result == 0)
         result = choose(options->targets, &pids, &count);
     if (result < 0) {

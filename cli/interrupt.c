@@ -39,6 +39,12 @@ const volatile int *interrupt_install(void)
     return &interrupted;
 }
 
+void interrupt_met(void)
+{
+    interrupted = 0;
+    atomic_store(&first_signal_ns, 0);
+}
+
 void interrupt_request(void)
 {
     interrupted = 1;

@@ -18,6 +18,9 @@ const volatile int *interrupt_install(void);
 /* Sets the flag as the first of these signals does: for a key that ends what runs. */
 void interrupt_request(void);
 
+/* What the signal wanted is done: what follows goes on until the next one. */
+void interrupt_met(void);
+
 /* Whether a signal that comes now is a wish of its own: the first, whose time (CLOCK_MONOTONIC, ns)
  * goes to *first_ns, which was 0, or one after the grace. For signal handlers. */
 bool interrupt_counts(_Atomic uint64_t *first_ns);

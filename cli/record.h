@@ -21,7 +21,6 @@ struct record_options {
     bool locks;           /* contended waits as well */
     uint32_t samples;     /* samples of threads as well: bit set of enum sample_kind */
     uint32_t sample_rate; /* ticks a second */
-    bool quiet;           /* what only tells of a trace that is kept is not said */
 
     bool report;                 /* print one of what was recorded */
     struct report_output output; /* only its `json` and `format` are options here */

@@ -7,6 +7,9 @@
  * words in its first 512 bytes point to code. The first time a key is seen, and then once in a
  * while, the stack itself goes up, from the stack pointer to the thread's end of it.
  */
+#ifndef MAX_STACKS
+#define MAX_STACKS LOCK_MAX_STACKS
+#endif
 #define KEY_WORDS    64
 #define STACK_LIMIT  (8u << 20) /* what lies farther away is no end of this stack */
 #define AGAIN_EVERY  1024
@@ -178,7 +181,7 @@ static __noinline __u32 number_of_key(struct lock_stack_key *key, __u32 pid, __u
     struct lock_stack *stack = bpf_map_lookup_elem(&stacks, key);
     if (!stack) {
         struct lock_stack fresh = {};
-        if (stack_count < LOCK_MAX_STACKS) {
+        if (stack_count < MAX_STACKS) {
             fresh.number = __sync_fetch_and_add(&stack_count, 1) + 1;
             bpf_map_update_elem(&stacks, key, &fresh, BPF_NOEXIST);
             stack = bpf_map_lookup_elem(&stacks, key);

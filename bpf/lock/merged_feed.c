@@ -11,7 +11,7 @@
 #include "err.h"
 #include "event_order.h"
 
-#define POLL_EVERY_NS 100000000ull
+#define POLL_EVERY_NS 50000000ull
 /* What captures tell comes this long after its end at the latest. */
 #define BEHIND_NS 500000000ull
 /* A text is repeated no more often. */

@@ -33,7 +33,7 @@ __u32 stack_count = 0;
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LOCK_MAX_STACKS);
+    __uint(max_entries, SAMPLE_MAX_STACKS);
     __type(key, struct lock_stack_key);
     __type(value, struct lock_stack);
 } stacks SEC(".maps");
@@ -72,6 +72,7 @@ static __always_inline void count(__u32 which)
         (*counter)++;
 }
 
+#define MAX_STACKS SAMPLE_MAX_STACKS
 #include "lock_stack.bpf.h"
 
 static __always_inline __u32 pid_of(__u32 process)

@@ -94,7 +94,8 @@ enum sample_reason sample_reason_of(const char *kernel, const char *user, bool d
         row = by_user ? by_user : row;
     }
     enum sample_reason reason = row ? row->reason : SAMPLE_REASON_other;
-    if (disk && (!row || sample_reason_rows[reason].idle || reason == SAMPLE_REASON_kernel_lock))
+    /* a lock of the kernel is waited for as uninterruptibly: malloc that grows its heap, say */
+    if (disk && (!row || sample_reason_rows[reason].idle))
         return SAMPLE_REASON_disk;
     return reason;
 }

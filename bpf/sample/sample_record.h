@@ -8,6 +8,7 @@
  */
 
 #define SAMPLE_MAX_THREADS   16384
+#define SAMPLE_MAX_STACKS    32768 /* of those who sleep, and of those who wake them */
 #define SAMPLE_KERNEL_STACKS 16384
 #define SAMPLE_KERNEL_FRAMES 64
 #define SAMPLE_NAME          16

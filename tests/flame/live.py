@@ -156,8 +156,9 @@ def story_reasons():
 
 def story_wrong_use():
     """What samples do not know is not asked of them."""
-    for options, says in ((["-p", "1", "--op", "write"], "--op is for traces"),
-                          (["-p", "1", "--kind", "lock"], "are for traces"),
+    for options, says in ((["-p", "1", "--op", "write", "--event", "cycles"], "--event is for files"),
+                          (["-p", "1", "--path", "x"], "--path is for traces"),
+                          (["--op", "write"], "say which daemons"),
                           (["-p", "1", "x.txt"], "not both"),
                           (["-d", "1", "-"], "-d is for running daemons"),
                           (["--idle", "-"], "--idle is for samples of threads"),

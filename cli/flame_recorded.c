@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame_recorded.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "interrupt.h"
+#include "record.h"
+#include "temporary_trace.h"
+
+bool flame_needs_events(const struct flame_request *request, const struct flame_renderer *renderer)
+{
+    const struct flame_options *options = &request->options;
+    bool needs = options->op || options->stage || request->tail > 0 || request->wakers ||
+                 renderer->timeline || options->kinds & (1u << FLAME_lock | 1u << FLAME_stage);
+    for (size_t i = 0; i < options->by_count; i++)
+        needs = needs || options->by[i] == FLAME_BY_OP || options->by[i] == FLAME_BY_STAGE ||
+                options->by[i] == FLAME_BY_WAKER;
+    return needs;
+}
+
+static uint32_t samples_of(uint32_t kinds)
+{
+    static const struct {
+        enum flame_kind kind;
+        enum sample_kind sample;
+    } rows[] = {{FLAME_cpu, SAMPLE_ON_CPU},
+                {FLAME_offcpu, SAMPLE_OFF_CPU},
+                {FLAME_runnable, SAMPLE_RUNNABLE}};
+    uint32_t samples = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (kinds >> rows[i].kind & 1)
+            samples |= 1u << rows[i].sample;
+    return samples;
+}
+
+static int draw(const struct flame_request *request, const struct flame_renderer *renderer,
+                size_t timeline_ops, const struct temporary_trace *trace, char *recorded,
+                int (*deliver)(const struct flame_renderer *renderer,
+                               const struct flame_result *made, int result, FILE *said))
+{
+    struct flame_request drawn = *request;
+    drawn.inputs = &recorded;
+    drawn.input_count = 1;
+    fprintf(stderr, "optrail: drawn from a trace of %.1f MB, which is removed again\n",
+            (double)temporary_trace_bytes(trace) / 1e6);
+    /* the signal that ended the recording has done what it was to do */
+    interrupt_met();
+    return flame_run_traces(&drawn, renderer, timeline_ops, deliver);
+}
+
+int flame_run_recorded(const struct flame_request *request,
+                       const struct flame_live_options *options,
+                       const struct flame_renderer *renderer, size_t timeline_ops,
+                       int (*deliver)(const struct flame_renderer *renderer,
+                                      const struct flame_result *made, int result, FILE *said))
+{
+    struct flame_request asked = *request;
+    struct temporary_trace trace;
+    char recorded[PATH_MAX];
+    if (!asked.options.kinds && renderer->tree)
+        asked.options.kinds = 1u << FLAME_cpu;
+    if (asked.compare || asked.event || asked.input)
+        return err_set(EINVAL, "%s is for files and traces",
+                       asked.compare ? "--diff"
+                       : asked.event ? "--event"
+                                     : "--input");
+    int result = target_options_check(options->targets);
+    if (result == 0)
+        result = temporary_trace_make(&trace);
+    if (result < 0)
+        return result;
+    snprintf(recorded, sizeof(recorded), "%s/trace", trace.path);
+    const struct record_options recording = {
+        .targets = *options->targets,
+        .seconds = options->seconds,
+        .trace = recorded,
+        .samples = samples_of(asked.options.kinds),
+        .sample_rate = options->rate,
+        .locks = renderer->timeline || asked.options.kinds >> FLAME_lock & 1,
+    };
+    result = record_bpf(&recording);
+    if (result == 0)
+        result = draw(&asked, renderer, timeline_ops, &trace, recorded, deliver);
+    temporary_trace_remove(&trace);
+    return result == -EINVAL ? -EBADMSG : result;
+}
