@@ -72,11 +72,19 @@ struct process_map *unwinder_map(struct unwinder *unwinder, uint64_t address)
     return map->module && !map->module->bad ? map : NULL;
 }
 
-/* The kernel's old entries for system calls do nothing to the stack. */
-static bool is_vsyscall(const struct unwinder *unwinder, uint64_t pc)
+/* Code of the kernel's own in the process: how far its caller's frame is from the stack pointer; 0:
+ * it is none. */
+static int32_t kernel_code_cfa(const struct unwinder *unwinder, uint64_t pc)
 {
     const struct process_map *map = process_maps_find(&unwinder->maps, pc);
-    return map && strcmp(map->path, "[vsyscall]") == 0;
+    /* its old entries for system calls do nothing to the stack */
+    if (map && strcmp(map->path, "[vsyscall]") == 0)
+        return 8;
+    /* what a probe calls since Linux 6.18 pushes three registers before its system call:
+     * uprobe_trampoline_entry in arch/x86/kernel/uprobes.c */
+    if (map && strcmp(map->path, "[uprobes-trampoline]") == 0)
+        return 32;
+    return 0;
 }
 
 static const struct pc_entry *fill(struct unwinder *unwinder, struct pc_entry *entry, uint64_t pc)
@@ -84,9 +92,10 @@ static const struct pc_entry *fill(struct unwinder *unwinder, struct pc_entry *e
     const struct process_map *map = unwinder_map(unwinder, pc);
     *entry = (struct pc_entry){.pc = pc, .cfa = CFA_NO_MODULE};
     if (!map) {
-        if (is_vsyscall(unwinder, pc)) {
+        int32_t cfa = kernel_code_cfa(unwinder, pc);
+        if (cfa) {
             entry->cfa = CFA_RSP;
-            entry->cfa_offset = 8;
+            entry->cfa_offset = cfa;
         }
         return entry;
     }
