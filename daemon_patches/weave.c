@@ -199,7 +199,7 @@ int weave_prepare(const char *tree, const struct weave_rules *rules, const char 
 bool weave_edited(const struct weaving *weaving, const struct weave_file *file)
 {
     const struct weave_recorded *recorded = weave_record_find(&weaving->record, file->name);
-    return recorded && recorded->before != weave_sum(file->clean, file->clean_size);
+    return recorded && recorded->sum != weave_sum(file->clean, file->clean_size);
 }
 
 void weaving_free(struct weaving *weaving)

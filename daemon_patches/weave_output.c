@@ -30,8 +30,7 @@ static int make_record(const struct weaving *weaving, bool undo, struct weave_re
     for (size_t i = 0; !undo && result == 0 && i < weaving->file_count; i++) {
         const struct weave_file *file = &weaving->files[i];
         if (file->line_count > 0)
-            result = weave_record_add(record, file->name, weave_sum(file->clean, file->clean_size),
-                                      weave_sum(file->woven, file->woven_size));
+            result = weave_record_add(record, file->name, weave_sum(file->clean, file->clean_size));
     }
     return result;
 }

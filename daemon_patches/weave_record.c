@@ -22,7 +22,7 @@ uint64_t weave_sum(const char *text, size_t size)
     return sum;
 }
 
-int weave_record_add(struct weave_record *record, const char *name, uint64_t before, uint64_t after)
+int weave_record_add(struct weave_record *record, const char *name, uint64_t sum)
 {
     struct weave_recorded *rows = reallocarray(record->rows, record->count + 1, sizeof(*rows));
     char *copy = strdup(name);
@@ -32,7 +32,7 @@ int weave_record_add(struct weave_record *record, const char *name, uint64_t bef
         free(copy);
         return err_no_memory();
     }
-    rows[record->count++] = (struct weave_recorded){.name = copy, .before = before, .after = after};
+    rows[record->count++] = (struct weave_recorded){.name = copy, .sum = sum};
     return 0;
 }
 
@@ -60,11 +60,10 @@ static bool take_sum(const char **at, uint64_t *sum)
 /* `line` is at, and behind, the line's beginning. */
 static int take_row(const char **line, struct weave_record *record)
 {
-    uint64_t before, after;
+    uint64_t sum;
     const char *at = *line, *end = strchr(at, '\n');
     char name[1024];
-    if (!end || !take_sum(&at, &before) || !take_sum(&at, &after) ||
-        (size_t)(end - at) >= sizeof(name))
+    if (!end || !take_sum(&at, &sum) || (size_t)(end - at) >= sizeof(name))
         return -EINVAL;
     memcpy(name, at, (size_t)(end - at));
     name[end - at] = '\0';
@@ -72,7 +71,7 @@ static int take_row(const char **line, struct weave_record *record)
         weave_record_find(record, name))
         return -EINVAL;
     *line = end + 1;
-    return weave_record_add(record, name, before, after);
+    return weave_record_add(record, name, sum);
 }
 
 int weave_record_read(const struct weave_tree *tree, struct weave_record *record, bool *there)
@@ -113,8 +112,7 @@ int weave_record_write_beside(const struct weave_tree *tree, const struct weave_
         return err_no_memory();
     fputs(HEAD, out);
     for (size_t i = 0; i < record->count; i++)
-        fprintf(out, "%016" PRIx64 " %016" PRIx64 " %s\n", record->rows[i].before,
-                record->rows[i].after, record->rows[i].name);
+        fprintf(out, "%016" PRIx64 " %s\n", record->rows[i].sum, record->rows[i].name);
     bool good = !ferror(out);
     int result = fclose(out) == 0 && good ? 0 : err_no_memory();
     if (result == 0)

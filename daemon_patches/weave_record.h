@@ -8,14 +8,14 @@
 
 /*
  * What was woven into a tree, kept in its file .optrail-woven: so that it can be taken out without
- * the rules, and what was edited since is told. One line a file: the sum of its text before, the
- * sum of its text after, its name.
+ * the rules, and what was edited since is told. One line a file: the sum of its text without our
+ * lines, its name.
  */
 #define WEAVE_RECORD ".optrail-woven"
 
 struct weave_recorded {
-    char *name; /* below the tree; owned */
-    uint64_t before, after;
+    char *name;   /* below the tree; owned */
+    uint64_t sum; /* of the text without our lines */
 };
 
 struct weave_record {
@@ -35,8 +35,7 @@ int weave_record_write_beside(const struct weave_tree *tree, const struct weave_
                               char **temporary);
 
 /* Adds a row; the name is copied. */
-int weave_record_add(struct weave_record *record, const char *name, uint64_t before,
-                     uint64_t after);
+int weave_record_add(struct weave_record *record, const char *name, uint64_t sum);
 
 /* NULL when the file is not in it; weak. */
 const struct weave_recorded *weave_record_find(const struct weave_record *record, const char *name);
