@@ -56,7 +56,7 @@ static void draw_axes(const struct scale *scale, FILE *out)
     /* of one decade, the marks between would be too far apart */
     static const double steps[] = {0, 0.30103, 0.69897};
     size_t count = scale->high - scale->low > 2.5 ? 1 : 3;
-    for (double decade = scale->low; decade < scale->high - 0.5; decade++)
+    for (int decade = (int)scale->low; decade < (int)scale->high; decade++)
         for (size_t i = 0; i < count; i++)
             label_y(scale, decade + steps[i], out);
     label_y(scale, scale->high, out);

@@ -31,9 +31,9 @@ static void names_of(const struct diff_runs *side, char *text, size_t size)
 
 static void page_begin(const struct diff_runs sides[2], FILE *out)
 {
-    char title[256], before[256] = "", after[256] = "", text[600];
-    html_title(sides[1].runs[0].report, title, sizeof(title) - 32);
-    strcat(title, ", before and after");
+    char daemon[256], title[300], before[256] = "", after[256] = "", text[600];
+    html_title(sides[1].runs[0].report, daemon, sizeof(daemon));
+    snprintf(title, sizeof(title), "%s, before and after", daemon);
     names_of(&sides[0], before, sizeof(before));
     names_of(&sides[1], after, sizeof(after));
     snprintf(text, sizeof(text), "%s against %s", before, after);

@@ -18,8 +18,8 @@ bool html_heat_widen(struct html_heat_scale *scale, const struct report_heat *he
 {
     bool any = false;
     size_t rows = heat->row_count;
-    if (scale->low_ns && (scale->row_count != rows ||
-                          memcmp(scale->low_ns, heat->row_low_ns, rows * sizeof(*scale->low_ns))))
+    if (scale->low_ns && (scale->row_count != rows || memcmp(scale->low_ns, heat->row_low_ns,
+                                                             rows * sizeof(*scale->low_ns)) != 0))
         return false;
     for (size_t i = 0; i < heat->window_count * rows; i++) {
         size_t row = i % rows;
