@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 void OpTracker::unregister_inflight_op(TrackedOp* const i)
 {
   delete i;

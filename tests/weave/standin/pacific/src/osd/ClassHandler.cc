@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct ClassHandler {
   struct ClassMethod {
     int exec(void *ctx);

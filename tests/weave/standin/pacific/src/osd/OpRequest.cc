@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 OpRequest::OpRequest(Message* req, OpTracker* tracker)
   : request(req),
     reqid{} {

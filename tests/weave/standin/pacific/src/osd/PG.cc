@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct PG {
   mutable std::mutex _lock;
   void lock(bool no_lockdep) const;

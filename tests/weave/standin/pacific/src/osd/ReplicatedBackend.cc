@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 #include <memory>
 struct pg_shard_t {
   int osd;

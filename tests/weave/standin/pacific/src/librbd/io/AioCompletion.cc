@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 namespace librbd {
 namespace io {
 enum aio_type_t { AIO_TYPE_NONE, AIO_TYPE_READ, AIO_TYPE_WRITE };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct AsyncConnection {
   std::vector<Message *> out;
   int send_message(Message *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct ProtocolV2 {
   int write_message(Message *m, bool more);
 };

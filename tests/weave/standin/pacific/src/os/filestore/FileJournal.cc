@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct FileJournal {
   std::vector<uint64_t> journalq;
   void submit_entry(uint64_t seq, uint32_t orig_len, TrackedOpRef osd_op);

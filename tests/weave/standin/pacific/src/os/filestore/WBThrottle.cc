@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 #include <unistd.h>
 struct PendingWB {
   int fd = -1, *row = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "standin.h"
+#include "standin_pacific.h"
 struct MemStore {
   struct Collection {
     std::mutex sequencer_mutex;
