@@ -18,9 +18,10 @@ RULES = SOURCE / "daemon_patches/rules/ceph"
 CATALOGUE = (SOURCE / "tracepoints/optrail/events.def").read_text()
 ROLES = {f"{component}_{action}": role for component, action, role in
          re.findall(r"^OPTRAIL_POINT\((\w+), (\w+), (\w+),", CATALOGUE, re.M)}
-# what stands for an era: the trees laid over each other, and its C++
-ERAS = {"dumpling": (["old"], "gnu++98"), "hammer": (["old", "hammer"], "gnu++98"),
-        "pacific": (["pacific"], "gnu++17")}
+# what stands for an era: the trees laid over each other, its C++; and a way to name the shipped rules
+ERAS = {"dumpling": (["old"], "gnu++98", []),
+        "hammer": (["old", "hammer"], "gnu++98", ["--rules", "ceph"]),
+        "pacific": (["pacific"], "gnu++17", ["--rules", RULES])}
 # rules of 0.61, 0.80 and 9.1 alone, and of Ceph's own main function
 NOWHERE = {"client_submit_read_op", "client_submit_write_op", "filestore_index_used",
            "filestore_index_used_firefly", "memstore_lock_sequencer", "replica_number_issue",
@@ -58,8 +59,9 @@ class ShippedRules(unittest.TestCase):
         return pathlib.Path(directory.name)
 
     def weave(self, tree, *options):
-        done = subprocess.run([os.environ["OPTRAIL"], "weave", "--rules", RULES, *options, tree],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([os.environ["OPTRAIL"], "weave", *options, tree],
+                              capture_output=True, text=True, check=False,
+                              env=os.environ | {"OPTRAIL_RULES": str(RULES.parent)})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -93,17 +95,24 @@ class ShippedRules(unittest.TestCase):
 
     def test_each_era_compiles_with_them_and_without(self):
         landed = set()
-        for era, (trees, standard) in ERAS.items():
+        for era, (trees, standard, named) in ERAS.items():
             with self.subTest(era=era):
                 tree = self.lay_out(trees)
                 before = {file: file.read_bytes() for file in tree.rglob("*") if file.is_file()}
-                said = self.weave(tree)
+                said = self.weave(tree, *named)
                 landed |= set(re.findall(r"^(\w+): src/\S+:[\d ]+ in ", said, re.M))
                 self.compile(tree, standard, without=era == "hammer")
                 self.weave(tree, "--undo")
                 self.assertEqual({file: file.read_bytes() for file in tree.rglob("*")
                                   if file.is_file()}, before)
         self.assertEqual({name for name, _ in rules()} - landed, NOWHERE)
+
+    def test_rules_that_are_not_there_are_told(self):
+        for name in ("nobody", "nobody/ceph", "nobody.yaml"):
+            done = subprocess.run([os.environ["OPTRAIL"], "weave", "--rules", name, HERE],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{name}: cannot open", done.stderr)
 
 
 if __name__ == "__main__":
