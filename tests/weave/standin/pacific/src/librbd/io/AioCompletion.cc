@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "standin_pacific.h"
+#include <atomic>
 namespace librbd {
 namespace io {
 enum aio_type_t { AIO_TYPE_NONE, AIO_TYPE_READ, AIO_TYPE_WRITE };
 struct AioCompletion {
   void *ictx;
   aio_type_t aio_type;
-  int64_t rval;
+  std::atomic<int64_t> rval;
   void complete();
   void init_time(void *i, aio_type_t t);
 };
