@@ -276,6 +276,10 @@ static int run(int argc, char **argv)
     if (result == 0)
         result = inputs_differ(argc - after, argv + after);
     if (result == 0)
+        result = inputs_are_no_copies(before, argv);
+    if (result == 0)
+        result = inputs_are_no_copies(argc - after, argv + after);
+    if (result == 0)
         result = report_output_check(&written, path, argc, argv);
     if (result < 0)
         return result;

@@ -92,6 +92,8 @@ static int run(int argc, char **argv)
     int result = report_output_check(&output, path, argc, argv);
     if (result == 0)
         result = inputs_differ(argc, argv);
+    if (result == 0)
+        result = inputs_are_no_copies(argc, argv);
     if (result < 0)
         return result;
     if (argc == 0)

@@ -17,42 +17,60 @@ static bool is_file(const char *name)
     return stat(name, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static int load_profile(const char *file, struct analysis *analysis, struct run_data *data)
+/* An input that was read: a profile, or all traces together. */
+struct seen {
+    const char *name;
+    uint64_t events, begin_ns, end_ns;
+};
+
+/* Fails when a profile tells of the very events that were read before. */
+static int see(struct seen *seen, size_t *count, const char *name, const struct read_counts *counts)
+{
+    struct seen now = {name, counts->events, counts->begin_ns, counts->end_ns};
+    for (size_t i = 0; i < *count && now.events > 0; i++)
+        if (seen[i].events == now.events && seen[i].begin_ns == now.begin_ns &&
+            seen[i].end_ns == now.end_ns)
+            return err_set(EINVAL, "%s is of the same run as %s: it would count twice", name,
+                           seen[i].name);
+    seen[(*count)++] = now;
+    return 0;
+}
+
+static int load_profile(const char *file, struct analysis *analysis, struct run_data *data,
+                        struct read_counts *counts)
 {
     struct profile_reader *reader = NULL;
-    struct read_counts counts;
     int result = profile_reader_open(file, &reader);
     if (result == 0)
-        result = analysis_load(analysis, reader, &counts, data->damage, sizeof(data->damage));
+        result = analysis_load(analysis, reader, counts, data->damage, sizeof(data->damage));
     profile_reader_free(reader);
     if (result == 0)
-        read_counts_add(&data->counts, &counts);
+        read_counts_add(&data->counts, counts);
     return result;
 }
 
 /* Reads here and folds in another thread. */
 static int read_traces(const char **traces, size_t count, struct analysis *analysis,
                        struct supervision *supervision, const volatile int *stop,
-                       struct run_data *data)
+                       struct run_data *data, struct read_counts *counts)
 {
     struct event_consumer consumer = *analysis_consumer(analysis);
     struct event_relay *relay = NULL;
-    struct read_counts counts;
     char message[1024];
     consumer.watch = &supervision->watch;
     int result = event_relay_new(&consumer, &relay);
     if (result < 0)
         return result;
-    result = reader_run_traces(traces, count, event_relay_consumer(relay), stop, &counts);
+    result = reader_run_traces(traces, count, event_relay_consumer(relay), stop, counts);
     snprintf(message, sizeof(message), "%s", err_message());
     int folded = event_relay_end(relay);
     event_relay_free(relay);
-    read_counts_add(&data->counts, &counts);
+    read_counts_add(&data->counts, counts);
     if (folded < 0) {
         data->counts.damaged = 0; /* not the traces are to blame, and there is no report of them */
         return folded;
     }
-    if (result < 0 && !*data->damage && counts.damaged > 0)
+    if (result < 0 && !*data->damage && counts->damaged > 0)
         snprintf(data->damage, sizeof(data->damage), "%s", message);
     return result < 0 ? err_set(-result, "%s", message) : 0;
 }
@@ -61,17 +79,22 @@ int run_data_read(char **names, int count, struct analysis *analysis,
                   struct supervision *supervision, const volatile int *stop, struct run_data *data)
 {
     const char **traces = calloc((size_t)count, sizeof(*traces));
-    size_t trace_count = 0;
-    int result = traces ? 0 : err_no_memory();
+    struct seen *seen = calloc((size_t)count, sizeof(*seen));
+    struct read_counts counts;
+    size_t trace_count = 0, seen_count = 0;
+    int result = traces && seen ? 0 : err_no_memory();
     for (int i = 0; result == 0 && i < count; i++) {
         if (!is_file(names[i]))
             traces[trace_count++] = names[i];
-        else
-            result = load_profile(names[i], analysis, data);
+        else if ((result = load_profile(names[i], analysis, data, &counts)) == 0)
+            result = see(seen, &seen_count, names[i], &counts);
         supervision->watch.beats++;
     }
-    if (result == 0 && trace_count > 0)
-        result = read_traces(traces, trace_count, analysis, supervision, stop, data);
+    if (result == 0 && trace_count > 0 &&
+        (result = read_traces(traces, trace_count, analysis, supervision, stop, data, &counts)) ==
+            0)
+        result = see(seen, &seen_count, traces[0], &counts);
+    free(seen);
     free(traces);
     return result;
 }

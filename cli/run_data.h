@@ -13,7 +13,7 @@ struct run_data {
 
 /* Reads all profiles among the `count` names into the analysis, then the others as traces, merged
  * by time. Damage of a trace does not stop it: as reader_run_traces(). A damaged profile does.
- * Negative errno with the message. */
+ * Nor may two be of the very same events. Negative errno with the message. */
 int run_data_read(char **names, int count, struct analysis *analysis,
                   struct supervision *supervision, const volatile int *stop, struct run_data *data);
 

@@ -58,6 +58,7 @@ class Outputs(unittest.TestCase):
                 ("locks", *path, "-o", self.stream, "session/trace"),
                 ("locks", *path, "--json", self.home / "session/trace/new", "session/trace"),
                 ("locks", *path, "-o", "b.profile", "b.profile"),
+                ("report", *path, "-o", "session/metadata", "session"),
                 ("flame", *path, "-o", self.stream, "--format", "svg", "session/trace"),
                 ("flame", "-o", "s.txt", "s.txt"),
                 ("flame", "-o", "hard.txt", "s.txt"),
@@ -113,6 +114,24 @@ class Outputs(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         done = self.run_it("locks", "a.profile", "./a.profile")
         self.assertEqual(done.returncode, 2)
+
+    def test_a_run_counts_once(self):
+        """A copy of a trace or of a profile, and a profile of a trace that is read beside it."""
+        shutil.copytree(self.home / "session/trace", self.home / "again")
+        self.addCleanup(shutil.rmtree, self.home / "again")
+        for names, status, words in (
+                (("a.profile", "b.profile"), 2, "b.profile is a copy of a.profile"),
+                (("session/trace", "again"), 2, "again is a copy of session/trace"),
+                (("again", "a.profile"), 1, "again is of the same run as a.profile")):
+            done = self.run_it("report", "--path", "store.yaml", *names)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), names)
+            self.assertIn(words, done.stderr)
+        # one byte is another run, as far as one can tell
+        stream = next(path for path in (self.home / "again").rglob("*")
+                      if path.is_file() and path.name != "metadata")
+        stream.write_bytes(stream.read_bytes() + b"\0")
+        done = self.run_it("report", "--path", "store.yaml", "session/trace", "again")
+        self.assertNotIn("copy", done.stderr)
 
     def test_an_ending_that_no_form_has(self):
         for name in ("x.png", "x.json.bak", "../x.SVG"):
