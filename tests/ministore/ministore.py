@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import select
 import shutil
 import signal
@@ -98,6 +99,17 @@ class Daemon:
 
     def alive(self):
         return self.process.poll() is None
+
+    def pause(self):
+        """Stops all its threads, which the signal alone does some time later."""
+        self.process.send_signal(signal.SIGSTOP)
+
+        def stand():
+            states = []
+            for file in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+                states.append(file.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0])
+            return set(states) == {"T"}
+        until(stand, "it is paused")
 
     def wait(self):
         return self.process.wait(PATIENCE)

@@ -141,7 +141,7 @@ class Trouble(Group):
         primary = self.primary([peer])
         wire = self.wire(primary)
         self.assertEqual(wire.ask(WRITE, 1, b"before")[2], 0)
-        peer.process.send_signal(signal.SIGSTOP)
+        peer.pause()
         wire.send(frame(WRITE, 1, b"paused"))
         # it is here already, and not answered
         other = self.wire(primary)
@@ -157,7 +157,7 @@ class Trouble(Group):
         primary = self.primary([peer], "--peer-timeout", "100ms")
         wire = self.wire(primary)
         self.assertEqual(wire.ask(WRITE, 1, b"before")[2], 0)
-        peer.process.send_signal(signal.SIGSTOP)
+        peer.pause()
         self.assertEqual(wire.ask(WRITE, 1, b"alone")[2], 0)
         self.assertEqual(wire.ask(WRITE, 2, b"alone")[2], 0)
         peer.process.send_signal(signal.SIGCONT)
@@ -170,7 +170,7 @@ class Trouble(Group):
         peer = self.start(data=False)
         primary = self.primary([peer], data=False)
         wire, other = self.wire(primary), self.wire(primary)
-        peer.process.send_signal(signal.SIGSTOP)
+        peer.pause()
         count = 32
         for tid in range(count):
             wire.send(frame(WRITE, 7, bytes(1 << 20), tid=tid))
@@ -182,7 +182,7 @@ class Trouble(Group):
         peer = self.start(data=False)
         primary = self.primary([peer], data=False)
         wire = self.wire(primary)
-        peer.process.send_signal(signal.SIGSTOP)
+        peer.pause()
         wire.send(frame(WRITE, 1, b"x"))
         until(lambda: self.wire(primary).ask(READ, 1, length=1)[3] == b"x", "it is written here")
         status, stats = primary.stop()
