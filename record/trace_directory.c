@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 
 /* Hidden files are the only ones that babeltrace2 does not take for streams. */
 #define MARK ".optrail-recording"
+
+#define STREAM_MAGIC 0xc1fc1fc1u
+#define INDEX_MAGIC  0xc1dcf1c1u /* of the index files of LTTng, which are big-endian */
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
 {
@@ -69,6 +73,31 @@ static bool is_empty(const char *path)
     return empty;
 }
 
+static char strange[PATH_MAX]; /* the walk below hands nothing on; "": all is as it should be */
+
+/* A part of a recording: metadata, streams and their indexes (CTF 1.8: by their magic numbers; what
+ * has not been written to yet is empty), and directories. */
+static int check_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    const char *name = path + place->base;
+    uint32_t magic = 0;
+    int file;
+
+    if (type == FTW_D || type == FTW_DP || strcmp(name, MARK) == 0 || strcmp(name, "metadata") == 0)
+        return 0;
+    if (type == FTW_F && status->st_size == 0)
+        return 0;
+    if (type == FTW_F && (file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) >= 0) {
+        if (read(file, &magic, sizeof(magic)) != (ssize_t)sizeof(magic))
+            magic = 0;
+        close(file);
+    }
+    if (magic == STREAM_MAGIC || magic == INDEX_MAGIC)
+        return 0;
+    snprintf(strange, sizeof(strange), "%s", path);
+    return 1;
+}
+
 static int refuse_or_clear(const char *path, bool force)
 {
     char mark[PATH_MAX];
@@ -88,6 +117,11 @@ static int refuse_or_clear(const char *path, bool force)
                        "%s: is there already: choose another name, or --force to replace this "
                        "recording",
                        path);
+    strange[0] = '\0';
+    if (nftw(path, check_entry, 16, FTW_PHYS | FTW_MOUNT) != 0)
+        return err_set(EEXIST,
+                       "%s: is no part of a recording: move it away, for --force would remove it",
+                       *strange ? strange : path);
     trace_directory_remove(path);
     return 0;
 }

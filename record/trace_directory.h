@@ -6,8 +6,8 @@
 
 /* Makes the directory of a new recording, and those above it that are missing. One that is there
  * already is refused, -EEXIST with the message, unless it is empty; with `force` a former recording
- * is removed first, but nothing else ever is: a recording has a hidden file that says what it is.
- */
+ * is removed first, but nothing else ever is: a recording has a hidden file that says what it is,
+ * and a file in there that is no part of one is refused, too. One thread at a time. */
 int trace_directory_make(const char *path, bool force);
 
 /* Makes a directory within a recording. */

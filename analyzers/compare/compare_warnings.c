@@ -185,8 +185,10 @@ int add_warnings(const struct compare_side *before, const struct compare_side *a
     if (rc == 0)
         rc = warn_of_losses(&b, "after", diff);
     if (rc == 0 && !diff->between_runs && (a.without_windows || b.without_windows))
-        rc = report_diff_add_warning(diff, "a profile without sums by windows of time: what chance "
-                                           "makes is not known, and nothing was tested");
+        rc = report_diff_add_warning(
+            diff, "a profile without sums by windows of time, as `optrail attach --save` writes it "
+                  "where the kernel folds (--fold user keeps them): what chance "
+                  "makes is not known, and nothing was tested");
     if (rc == 0 && !diff->between_runs)
         rc = report_diff_add_warning(diff,
                                      "one run a side: what two runs of the same differ by "

@@ -30,10 +30,14 @@ static double percent(double change, double before)
     return before > 0 ? 100 * change / before : 0;
 }
 
+/* A stage with less of the op's change than this is no cause of it. */
+#define NOTABLE 0.1
+
 /* Of the stages whose mean changed, the one that changed most; where none did, that of the greatest
- * change of a percentile. */
+ * change of a percentile. NULL, too, when the op changed and none of them has a notable part. */
 static const struct diff_row *find_cause(const struct diff_type *type)
 {
+    const struct diff_value *whole = &type->rows[0].values[DIFF_MEAN];
     const struct diff_row *cause = NULL;
     double most = 0;
     for (size_t i = 1; i < type->row_count; i++) {
@@ -43,6 +47,8 @@ static const struct diff_row *find_cause(const struct diff_type *type)
             cause = &type->rows[i];
         }
     }
+    if (whole->significant)
+        return most >= NOTABLE * fabs(whole->change) ? cause : NULL;
     for (size_t i = 1; i < type->row_count && most == 0; i++)
         for (int s = DIFF_P50; s < DIFF_STATISTICS; s++)
             if (type->rows[i].values[s].significant)
@@ -114,9 +120,8 @@ static void say_nothing(const struct diff_type *type, char *text)
     char line[400];
     if (!mean->tested)
         snprintf(line, sizeof(line),
-                 "%s: nothing can be said: too few ops, too short a time, or a profile without "
-                 "windows of "
-                 "time on one of the sides.",
+                 "%s: nothing can be said: too few ops, too short a time, or a profile that was "
+                 "saved without sums by windows of time.",
                  type->type);
     else
         snprintf(line, sizeof(line),
@@ -140,5 +145,7 @@ int add_words(struct diff_type *type)
         say_whole(type, text);
     if (cause)
         say_cause(cause, text);
+    else if (type->rows[0].values[DIFF_MEAN].significant)
+        add(text, "No stage is known to have a tenth of that or more.");
     return rc < 0 ? rc : report_set_string(&type->text, text);
 }

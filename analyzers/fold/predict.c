@@ -103,6 +103,16 @@ static bool waits_unseen(const struct report *report, const struct blame_cause *
     return false;
 }
 
+/* An op of a client and what the daemon does for it are two ops of the report, and one of the load.
+ */
+static bool has_several_daemons(const struct report *report)
+{
+    for (size_t i = 1; i < report->op_count; i++)
+        if (strcmp(report->ops[i].daemon, report->ops[0].daemon) != 0 && *report->ops[i].daemon)
+            return true;
+    return false;
+}
+
 struct prediction predict_without(const struct report *report, const struct blame_cause *cause)
 {
     struct prediction prediction = {0};
@@ -110,7 +120,7 @@ struct prediction predict_without(const struct report *report, const struct blam
     /* what would be under way on a faster machine is not known */
     if (cause->class == BLAME_CPU || waits_unseen(report, cause) || !report->load.known ||
         rate <= 0 || report->load.in_flight <= 0 || report->op_count == 0 ||
-        report->ops[0].stage_count == 0)
+        report->ops[0].stage_count == 0 || has_several_daemons(report))
         return prediction;
     for (size_t i = 0; i < report->op_count; i++) {
         const struct report_op *op = &report->ops[i];

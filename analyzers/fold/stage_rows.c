@@ -234,6 +234,8 @@ int stage_sums_fill(const struct stage_sums *sums, struct report *report)
 {
     struct report_op *op;
     int rc = report_add_op(report, sums->type, sums->path_name, &op);
+    if (rc == 0 && sums->path)
+        rc = report_set_string(&op->daemon, sums->path->daemon);
     if (rc < 0)
         return rc;
     double *shares = calloc(sums->stage_count + 1, sizeof(*shares));

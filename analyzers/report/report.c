@@ -86,6 +86,7 @@ static void free_op(struct report_op *op)
     free(op->curve);
     free(op->type);
     free(op->path);
+    free(op->daemon);
 }
 
 static void free_parts(struct report_part *parts, size_t count)
@@ -205,7 +206,8 @@ int report_add_op(struct report *report, const char *type, const char *path, str
     if (!row)
         return -ENOMEM;
     *op = row;
-    if (report_set_string(&row->type, type) < 0 || report_set_string(&row->path, path) < 0)
+    if (report_set_string(&row->type, type) < 0 || report_set_string(&row->path, path) < 0 ||
+        report_set_string(&row->daemon, "") < 0)
         return -ENOMEM;
     return 0;
 }

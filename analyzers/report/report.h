@@ -49,7 +49,8 @@ struct report_quantile {
 
 struct report_op {
     char *type;
-    char *path; /* the path file's name; "" when no path matched */
+    char *path;   /* the path file's name; "" when no path matched */
+    char *daemon; /* whose op it is, by the path; "" likewise */
     uint64_t count;
     uint64_t failed; /* answered with an error */
     uint64_t broken; /* passed a stage whose end was not seen: its length is a guess */

@@ -28,14 +28,13 @@ class DiffPage(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="optrail-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.directory)
-        for seed, name, scale in ((10, "a", 1), (13, "b", 1.5)):
+        for seed, name, scale in ((10, "a", 1), (11, "a2", 1), (13, "b", 1.5), (14, "b2", 1.5)):
             fleet.make(os.environ["MAKE_TRACE"], cls.directory, name,
                        fleet.daemon(random.Random(seed), 0, OPS, scale=scale))
             subprocess.run([os.environ["OPTRAIL"], "report", "--path", fleet.STORE, "--save",
                             f"{name}.profile", "-o", "/dev/null", name], cwd=cls.directory,
                            check=True)
-        shutil.copy(cls.directory / "a.profile", cls.directory / "a2.profile")
-        shutil.copy(cls.directory / "b.profile", cls.directory / HOSTILE)
+        (cls.directory / "b2.profile").rename(cls.directory / HOSTILE)
         cls.page = cls.directory / "diff.html"
         cls.diff("--format", "html", "-o", cls.page, "a.profile", "b.profile")
 

@@ -203,6 +203,14 @@ static void predictions(void **state)
     assert_true(fabs(prediction.ops_per_s - 2000) < 20);
     report->load.known = false;
     assert_true(predict_without(report, cause).ops_per_s == 0);
+    /* the client's view of the same ops is in the report as well: of what is the rate? */
+    struct report_op *op;
+    report->load.known = true;
+    assert_int_equal(report_set_string(&report->ops[0].daemon, "store"), 0);
+    assert_true(predict_without(report, cause).ops_per_s > 0);
+    assert_int_equal(report_add_op(report, "client write", "client", &op), 0);
+    assert_int_equal(report_set_string(&op->daemon, "client"), 0);
+    assert_true(predict_without(report, cause).ops_per_s == 0);
     report_free(report);
 }
 

@@ -164,6 +164,13 @@ def case_exists(directory):
             assert ops(recording.report(OPTRAIL, directory / "trace")) == BOTH
         recording.refused(OPTRAIL, 1, "--force", "-p", pid, "-o", directory / "trace")
         assert ops(recording.report(OPTRAIL, directory / "trace")) == BOTH
+        # what somebody keeps in there is no part of it
+        (directory / "trace" / "letter").write_text("dear")
+        recording.refused(OPTRAIL, 1, "letter: is no part of a recording", "-p", pid, "--force",
+                          "-o", directory / "trace")
+        assert (directory / "trace" / "letter").read_text() == "dear"
+        (directory / "trace" / "letter").unlink()
+        finish(record(store, directory / "trace", "--force"))
         (directory / "mine").mkdir()
         (directory / "mine" / "letter").write_text("dear")
         (directory / "file").write_text("dear")
