@@ -238,6 +238,8 @@ static int finish_tree(struct traces *traces, struct flame_tree **tree)
                              "all %" PRIu64 " waits are of threads that had nothing to do: --idle "
                              "shows them",
                              traces->counts.samples.idle_waits)
+               : *traces->damage
+                   ? err_set(EBADMSG, "%s; there is no sample of this kind before", traces->damage)
                    : err_set(ENODATA, "%s: holds no samples of this kind%s",
                              traces->request->inputs[0],
                              traces->options.kinds >> FLAME_lock & 1

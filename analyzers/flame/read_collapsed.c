@@ -188,7 +188,9 @@ static const char *read_line(struct flame_fold *fold, const struct flame_read_op
     int columns = take_numbers(text, &length, numbers, options->two_columns);
     *result = 0;
     if (columns == 0)
-        return "no number at its end";
+        return length > 0 && text[length - 1] >= '0' && text[length - 1] <= '9'
+                   ? "no number at its end, or one below 0 or beyond 2^64"
+                   : "no number at its end";
     if (options->two_columns && columns == 1)
         return "only one number";
     if (length == 0)

@@ -134,7 +134,7 @@ class Files(unittest.TestCase):
         got = self.collapsed("a;b 5\nnonsense\n\na;b 99999999999999999999\nc 18446744073709551615\n"
                              ";;a 2\n" + "x" * (1 << 20) + "y 5\n 7\n", status=1)
         self.assertEqual(got, {"a;b": "5", "[unknown];[unknown];a": "2"})
-        for words in ("5 lines could not be used", "line 2 (no number at its end)", "4 (no number",
+        for words in ("5 lines could not be used", "line 2 (no number at its end)", "4 (no number at its end, or one below 0 or beyond 2^64)",
                       "5 (the sum of all would be beyond 2^64)", "7 (longer than 1 MiB)"):
             self.assertIn(words, self.said)
         data = gzip.compress(("a;b 5\n" * 100000).encode())
