@@ -113,6 +113,8 @@ static int read_run(char *name, struct side *side, size_t number, struct supervi
     int result = analysis_new(&analysis_options, &side->analyses[number]);
     if (result == 0)
         result = run_data_read(&name, 1, side->analyses[number], supervision, stop, &data);
+    if (result < 0 && data.counts.damaged > 0)
+        result = err_set(EBADMSG, "%s; a part of a run is not compared", data.damage);
     if (result == 0 && *stop)
         result = err_set(EINTR, "interrupted: half a run is not compared");
     if (result == 0)

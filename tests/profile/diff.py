@@ -109,6 +109,16 @@ class Diff(unittest.TestCase):
         done, _, _ = self.json("a1.profile", "a2.profile", "vs", "b1.profile", "b2.profile")
         self.assertNotIn("one run a side", "\n".join(done["warnings"]))
 
+    def test_a_part_of_a_run_is_not_compared(self):
+        shutil.copytree(self.directory / "b1", self.directory / "cut")
+        stream = max((path for path in (self.directory / "cut").rglob("*") if path.is_file() and
+                      path.name != "metadata"), key=lambda path: path.stat().st_size)
+        os.truncate(stream, stream.stat().st_size // 2)
+        done = self.diff("--path", fleet.STORE, "a1", "cut", status=1)
+        self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1))
+        self.assertIn("is cut off", done.stderr)
+        self.assertIn("a part of a run is not compared", done.stderr)
+
     def test_wrong_use(self):
         for runs in (("a1.profile",), ("a1.profile", "vs"), ("vs", "a1.profile", "a2.profile"),
                      ("a1.profile", "a2.profile", "b1.profile"),
