@@ -92,8 +92,8 @@ int weave_record_read(const struct weave_tree *tree, struct weave_record *record
             result = take_row(&at, record);
     if (result == -EINVAL)
         result = err_set(EINVAL,
-                         "%s/%s: line %u is none of a record of what was woven: remove the file, "
-                         "and name the --rules that were",
+                         "%s/%s: line %u is none of a record of what was woven: remove the file; "
+                         "--undo then needs the --rules that were woven",
                          tree->name, WEAVE_RECORD, line);
     free(text);
     if (result)

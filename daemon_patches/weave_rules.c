@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "weave_rules_yaml.h"
+#include "weave_text.h"
 #include "weave_tree.h"
 
 int weave_take_line(const struct yaml_file *file, const yaml_node_t *node, char **field)
@@ -187,6 +188,12 @@ static int check_rule(const struct yaml_file *file, const yaml_node_t *node,
     if ((rule->position == WEAVE_EXIT || rule->position == WEAVE_AROUND) && kept &&
         strncmp(kept, "OPTRAIL_TEXT", 12) == 0)
         return yaml_wrong(file, node, "a text cannot be kept until the exit: use 'exit late'");
+    for (size_t i = 0; i < WEAVE_TEXTS; i++) {
+        const char *wrong = rule->texts[i] ? weave_call_wrong(rule->texts[i]) : NULL;
+        if (wrong)
+            return yaml_wrong(file, node, "rule %s: '%s' is no call: %s", rule->name,
+                              rule->texts[i], wrong);
+    }
     if ((rule->behind || rule->every || rule->occurrence) && !rule->anchor)
         return yaml_wrong(file, node,
                           "behind, occurrence and every choose among calls: 'at' names "

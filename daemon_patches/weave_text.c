@@ -54,6 +54,46 @@ static struct call parse_call(const char *text)
     return call;
 }
 
+/* Why the brackets and quotes do not pair, or NULL. *behind is what follows the first bracket and
+ * its partner; NULL when there is none. No backslash is in the text. */
+static const char *pairs_wrong(const char *text, const char **behind)
+{
+    char closing[64], quote = '\0';
+    size_t depth = 0;
+    *behind = NULL;
+    for (const char *at = text; *at; at++) {
+        if (quote) {
+            quote = *at == quote ? '\0' : quote;
+        } else if (*at == '"' || *at == '\'') {
+            quote = *at;
+        } else if (*at == '(' || *at == '[') {
+            if (depth == sizeof(closing))
+                return "brackets are nested too deeply";
+            closing[depth++] = *at == '(' ? ')' : ']';
+        } else if (*at == ')' || *at == ']') {
+            if (depth == 0 || closing[--depth] != *at)
+                return "a bracket is closed that was not opened";
+            if (depth == 0 && !*behind)
+                *behind = at + 1;
+        }
+    }
+    return quote ? "a quote is left open" : depth ? "a bracket is left open" : NULL;
+}
+
+const char *weave_call_wrong(const char *text)
+{
+    const char *behind, *wrong = pairs_wrong(text, &behind);
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        length--;
+    if (wrong)
+        return wrong;
+    bool condition = strncmp(text, "if", 2) == 0 && text[2 + strspn(text + 2, " ")] == '(';
+    if (length == 0 || text[length - 1] != ')' || (condition && !behind[strspn(behind, " \t")]))
+        return "it does not end with a call, NAME(...)";
+    return NULL;
+}
+
 /* An object with the values that condition and arguments have here. A local class may not know the
  * function's variables, and C++98 has no lambda. */
 static void put_object(FILE *out, const struct weave_rule *rule, const char *text, unsigned number)

@@ -104,7 +104,8 @@ class Record(unittest.TestCase):
                 self.assertIn(reason, self.undo(expect=1))
                 self.assertEqual(outside.read_text(), "x /* optrail:a */\n")
         self.record("something else")
-        self.assertIn("line 1 is none of a record", self.undo(expect=1))
+        self.assertIn("line 1 is none of a record of what was woven: remove the file; --undo then needs "
+                      "the --rules that were woven\n", self.undo(expect=1))
         self.assertIn("line 1 is none of a record", self.weave(expect=1))
 
     def test_without_a_record_the_rules_tell_the_files(self):

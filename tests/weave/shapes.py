@@ -161,6 +161,25 @@ class Weave(unittest.TestCase):
                 self.assertIn(reason, said)
                 self.assertIn("rules.yaml:1: ", said)
 
+    def test_probes_that_are_no_call(self):
+        for wrong, reason in (("PROBE(1", "a bracket is left open"),
+                              ("PROBE 1)", "a bracket is closed that was not opened"),
+                              ("PROBE(a[1)]", "a bracket is closed that was not opened"),
+                              ("PROBE(" + 70 * "(" + 71 * ")", "nested too deeply"),
+                              ("PROBE('(, \")\")", "a quote is left open"),
+                              ("PROBE", "it does not end with a call"),
+                              ("PROBE(1) +", "it does not end with a call"),
+                              ("if (PROBE(1))", "it does not end with a call")):
+            with self.subTest(wrong):
+                said = self.tree.weave(rules=one(probe=wrong), expect=1)
+                self.assertIn("rules.yaml:1: ", said)
+                self.assertIn(f"rule rule: '{wrong}' is no call: ", said)
+                self.assertIn(reason, said)
+                self.assertEqual(self.tree.store.read_text(), STORE)
+        for right in ("if (x[1] == ')') P(a)", "a[f(1)](2) ", "f(\"((\")", "iffy(0)"):
+            with self.subTest(right):
+                self.assertIn(f"{right}; /*", "".join(self.body("void f()\n{\n}\n", probe=right)))
+
     def test_a_link_is_not_followed(self):
         other = self.tree.path / "probe.h"
         self.tree.store.unlink()
