@@ -2,13 +2,15 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "err.h"
 #include "weave.h"
+#include "weave_build.h"
 
-static const char *rules_file, *prefix;
+static const char *rules_file, *probes;
 static bool undo, check, print;
 
 static const struct option_row options[] = {
@@ -21,7 +23,7 @@ static const struct option_row options[] = {
     {.name = "probes",
      .type = OPTION_STRING,
      .argument = "DIR",
-     .value = &prefix,
+     .value = &probes,
      .text = "the prefix of the probes that build lines name; left out: that of optrail"},
     {.name = "undo",
      .type = OPTION_FLAG,
@@ -85,6 +87,19 @@ static void print_edited(const struct weaving *weaving)
     }
 }
 
+/* Lines that name probes which are not installed are right when they will be. */
+static void print_probes(const struct weaving *weaving)
+{
+    bool named = false;
+    for (size_t i = weaving->rule_count; i < weaving->outcome_count; i++)
+        named |= weaving->outcomes[i].state == WEAVE_PLACED;
+    if (named && !probes && !weave_probes_there(OPTRAIL_PREFIX))
+        fprintf(stderr,
+                "the build lines name %s, where the probes are not installed: cmake --install "
+                "build, or name their prefix, --probes DIR\n",
+                OPTRAIL_PREFIX);
+}
+
 static int carry_out(const struct weaving *weaving)
 {
     size_t changed;
@@ -92,6 +107,8 @@ static int carry_out(const struct weaving *weaving)
         print_edited(weaving);
     else
         print_outcomes(weaving, print ? stderr : stdout);
+    if (!undo)
+        print_probes(weaving);
     int result = 0;
     if (check || print) {
         if (weaving->refused)
@@ -134,11 +151,15 @@ static bool is_recorded(const char *name)
 static int weave(const char *tree, const struct weave_rules *rules)
 {
     struct weaving weaving;
-    int result = weave_prepare(tree, rules, prefix ? prefix : OPTRAIL_PREFIX, &weaving);
+    char *prefix = NULL;
+    int result = probes && !undo ? weave_probes_prefix(probes, &prefix) : 0;
+    if (result == 0)
+        result = weave_prepare(tree, rules, prefix ? prefix : OPTRAIL_PREFIX, &weaving);
     if (result == 0) {
         result = carry_out(&weaving);
         weaving_free(&weaving);
     }
+    free(prefix);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "err.h"
 #include "weave_text.h"
@@ -88,6 +89,44 @@ static char *make_line(const struct weave_file *file, const struct weave_build *
         return text;
     free(text);
     return NULL;
+}
+
+bool weave_probes_there(const char *prefix)
+{
+    char *header = NULL;
+    bool there =
+        asprintf(&header, "%s/include/optrail/probe.h", prefix) >= 0 && access(header, R_OK) == 0;
+    free(header);
+    return there;
+}
+
+int weave_probes_prefix(const char *given, char **prefix)
+{
+    char *here = NULL;
+    *prefix = NULL;
+    if (!weave_probes_there(given))
+        return err_set(ENOENT,
+                       "%s: include/optrail/probe.h is not in it: --probes is the prefix that "
+                       "optrail is installed below",
+                       given);
+    if (*given != '/' && !(here = getcwd(NULL, 0)))
+        return err_set(errno, "%s: cannot tell in which directory it is: %s", given,
+                       strerror(errno));
+    int length = asprintf(prefix, "%s%s%s", here ? here : "", here ? "/" : "", given);
+    free(here);
+    if (length < 0) {
+        *prefix = NULL;
+        return err_no_memory();
+    }
+    for (const char *at = *prefix; *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == '#') {
+            int result =
+                err_set(EINVAL, "%s: blanks and # in it would end a name in a build file", *prefix);
+            free(*prefix);
+            *prefix = NULL;
+            return result;
+        }
+    return 0;
 }
 
 int weave_build_place(struct weave_file *file, const struct weave_build *build, const char *prefix,

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Build lines, and the record by which a tree is given back without the rules that were woven."""
 import json
+import os
+import pathlib
+import re
 import subprocess
 import unittest
 
@@ -49,6 +52,13 @@ class Record(unittest.TestCase):
 
     def undo(self, expect=0):
         return self.optrail("--undo", expect=expect)
+
+    def prefix(self, name="x"):
+        """A directory that looks as if probes were installed below it."""
+        prefix = self.tree.path / name
+        (prefix / "include/optrail").mkdir(parents=True, exist_ok=True)
+        (prefix / "include/optrail/probe.h").touch()
+        return prefix
 
     def record(self, *lines):
         (self.root / ".optrail-woven").write_text("".join(line + "\n" for line in lines))
@@ -117,22 +127,50 @@ class Record(unittest.TestCase):
     def test_build_lines_land_where_they_should(self):
         cases = (("after SOURCES = a.cc", "SOURCES = a.cc\n{}\tLIBS"),
                  ("before LIBS = -lm", "a.cc\n{}\tLIBS = -lm \n"), ("end", "bin: a\n{}"))
-        lines = "AM_CPPFLAGS += -I/opt/x/include # optrail:build\nLIBS += /opt/x/LIB # optrail:build\n"
+        prefix = self.prefix()
+        lines = (f"AM_CPPFLAGS += -I{prefix}/include # optrail:build\n"
+                 f"LIBS += {prefix}/LIB # optrail:build\n")
         for at, where in cases:
             for ending in ("\n", "\r\n"):
                 with self.subTest(at):
                     file = self.root / "src/Makefile.am"
                     text = MAKEFILE.replace("\n", ending)
                     file.write_bytes(text.encode())
-                    said = self.weave(builds=[build(at=at)], options=["--probes", "/opt/x"])
+                    said = self.weave(builds=[build(at=at)], options=["--probes", prefix])
                     woven = file.read_bytes().decode()
-                    library = woven.split("LIBS += /opt/x/")[1].split(" ")[0]
+                    library = woven.split(f"LIBS += {prefix}/")[1].split(" ")[0]
                     self.assertTrue(library.endswith("/liboptrail-probes.a"))
                     self.assertIn(where.format(lines).replace("\n", ending),
                                   woven.replace(library, "LIB"))
                     self.assertIn("build: src/Makefile.am:", said)
                     self.undo()
                     self.assertEqual(file.read_bytes(), text.encode())
+
+    def test_probes_that_are_not_there(self):
+        for options, reason in (
+                (["--probes", "/nonexistent"], "/nonexistent: include/optrail/probe.h is not in it"),
+                (["--probes", self.prefix("a b")], "a b: blanks and # in it would end a name"),
+                (["--probes", self.prefix("a\nb")], "blanks and # in it would end a name")):
+            with self.subTest(options):
+                self.assertIn(reason, self.weave(builds=[build()], options=options, expect=1))
+                self.assertEqual(self.files(), self.before)
+        self.prefix()
+        relative = os.path.relpath(self.tree.path / "x")
+        self.weave(builds=[build()], options=["--probes", relative])
+        self.assertIn(f"-I{os.getcwd()}/{relative}/include #",
+                      (self.root / "src/Makefile.am").read_text())
+
+    def test_missing_probes_of_our_own_are_told(self):
+        said = self.weave(builds=[build()])
+        own = re.search("-I(.*)/include #", (self.root / "src/Makefile.am").read_text()).group(1)
+        there = pathlib.Path(own, "include/optrail/probe.h").exists()
+        told = f"the build lines name {own}, where the probes are not installed: cmake --install"
+        self.assertEqual(told in said, not there)
+        self.assertNotIn("build lines name", self.weave())
+        self.assertNotIn("build lines name",
+                         self.weave(builds=[build(at="after z", optional=True)]))
+        self.assertNotIn("build lines name",
+                         self.weave(builds=[build()], options=["--probes", self.prefix()]))
 
     def test_build_lines_that_have_no_place(self):
         for keys, reason in (({"at": "after nothing"}, "the line 'nothing' is not there"),
