@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "err.h"
+#include "plural.h"
 #include "weave.h"
 #include "weave_build.h"
 
@@ -87,6 +88,17 @@ static void print_edited(const struct weaving *weaving)
     }
 }
 
+/* Neither a record nor a line of ours: maybe other rules were woven. */
+static int nothing_to_undo(const struct weaving *weaving)
+{
+    return err_set(ENOENT,
+                   "%s: nothing to undo: " WEAVE_RECORD " is not there, and the %zu file%s of "
+                   "--rules %s that are there have no lines of ours: name the --rules that were "
+                   "woven",
+                   weaving->tree.name, weaving->file_count, plural(weaving->file_count),
+                   rules_file ? rules_file : "ceph");
+}
+
 /* Lines that name probes which are not installed are right when they will be. */
 static void print_probes(const struct weaving *weaving)
 {
@@ -102,7 +114,7 @@ static void print_probes(const struct weaving *weaving)
 
 static int carry_out(const struct weaving *weaving)
 {
-    size_t changed;
+    struct weave_written written;
     if (undo)
         print_edited(weaving);
     else
@@ -118,10 +130,19 @@ static int carry_out(const struct weaving *weaving)
             weave_diff(weaving, stdout);
         return result;
     }
-    result = weave_write(weaving, undo, &changed);
-    if (result == 0)
-        printf("%zu of %zu files changed\n", changed, weaving->file_count);
-    return result;
+    result = weave_write(weaving, undo, &written);
+    if (written.strays)
+        printf("%zu file%s that an interrupted run left: removed\n", written.strays,
+               plural(written.strays));
+    if (result)
+        return result;
+    if (undo && !weaving->recorded && !written.changed && !written.strays)
+        return nothing_to_undo(weaving);
+    if (written.disowned)
+        printf("%zu of the files could not be given to their owner or group: see to it\n",
+               written.disowned);
+    printf("%zu of %zu files changed\n", written.changed, weaving->file_count);
+    return 0;
 }
 
 /* The name of a daemon stands for the rules that are shipped for it. */

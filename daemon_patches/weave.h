@@ -35,11 +35,19 @@ struct weaving {
 int weave_prepare(const char *tree, const struct weave_rules *rules, const char *prefix,
                   struct weaving *weaving);
 
+/* What became of files; the counts are good after a failure, too. */
+struct weave_written {
+    size_t changed;
+    size_t disowned; /* of these, those that could not be given to their owner or group */
+    size_t strays;   /* removed: files that an interrupted run had left beside these */
+};
+
 /* Gives the files their woven text, or the clean one, and the tree its record: all are written
- * beside the old ones first, then renamed. Files that are as they should be are not touched;
- * *changed counts the others. -EINVAL and nothing done when it is not an undo and a rule was
- * refused. */
-int weave_write(const struct weaving *weaving, bool undo, size_t *changed);
+ * beside the old ones first, then renamed. Files that are as they should be are not touched.
+ * SIGHUP, SIGINT and SIGTERM are blocked meanwhile; one that comes before the first rename makes it
+ * -EINTR. After a failure nothing is left beside the files. -EINVAL and nothing done when it is not
+ * an undo and a rule was refused; -EBUSY when another process is at it. */
+int weave_write(const struct weaving *weaving, bool undo, struct weave_written *written);
 
 /* Whether the clean text is another one than that into which the lines were woven: the file was
  * edited since. False when nothing is recorded. */

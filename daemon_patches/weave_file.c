@@ -54,7 +54,7 @@ int weave_file_read(const struct weave_tree *tree, const char *name, struct weav
 {
     *file = (struct weave_file){.name = name};
     int result =
-        weave_tree_read(tree, name, MAX_BYTES, &file->found, &file->found_size, &file->mode);
+        weave_tree_read(tree, name, MAX_BYTES, &file->found, &file->found_size, &file->access);
     if (result == 0)
         result = make_clean(file);
     if (result)

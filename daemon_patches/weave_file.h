@@ -16,7 +16,7 @@ struct weave_line {
 /* A file of the tree: as it is, without our lines, with them. */
 struct weave_file {
     const char *name; /* below the tree; weak: of the rules, or the record */
-    mode_t mode;
+    struct weave_access access;
     char *found, *clean, *woven; /* owned */
     size_t found_size, clean_size, woven_size;
     struct weave_line *lines; /* owned; in their order in the file */

@@ -116,7 +116,7 @@ int weave_record_write_beside(const struct weave_tree *tree, const struct weave_
     bool good = !ferror(out);
     int result = fclose(out) == 0 && good ? 0 : err_no_memory();
     if (result == 0)
-        result = weave_tree_write_beside(tree, WEAVE_RECORD, text, size, 0644, temporary);
+        result = weave_tree_write_beside(tree, WEAVE_RECORD, text, size, NULL, temporary);
     free(text);
     return result;
 }

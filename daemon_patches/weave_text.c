@@ -55,12 +55,12 @@ static struct call parse_call(const char *text)
 }
 
 /* Why the brackets and quotes do not pair, or NULL. *behind is what follows the first bracket and
- * its partner; NULL when there is none. No backslash is in the text. */
+ * its partner; "" when there is none. No backslash is in the text. */
 static const char *pairs_wrong(const char *text, const char **behind)
 {
     char closing[64], quote = '\0';
     size_t depth = 0;
-    *behind = NULL;
+    *behind = "";
     for (const char *at = text; *at; at++) {
         if (quote) {
             quote = *at == quote ? '\0' : quote;
@@ -73,7 +73,7 @@ static const char *pairs_wrong(const char *text, const char **behind)
         } else if (*at == ')' || *at == ']') {
             if (depth == 0 || closing[--depth] != *at)
                 return "a bracket is closed that was not opened";
-            if (depth == 0 && !*behind)
+            if (depth == 0 && !**behind)
                 *behind = at + 1;
         }
     }

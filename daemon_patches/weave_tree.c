@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "weave_tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,14 @@ void weave_tree_close(struct weave_tree *tree)
 {
     close(tree->descriptor);
     tree->descriptor = -1;
+}
+
+int weave_tree_lock(const struct weave_tree *tree)
+{
+    if (flock(tree->descriptor, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return err_set(EBUSY, "%s: another optrail weave is changing it: wait until it is done",
+                       tree->name);
+    return 0;
 }
 
 bool weave_tree_holds(const char *name)
@@ -69,7 +79,8 @@ static int open_parent(const struct weave_tree *tree, const char *name, const ch
     return directory;
 }
 
-static int read_descriptor(int descriptor, size_t limit, char **text, size_t *size, mode_t *mode)
+static int read_descriptor(int descriptor, size_t limit, char **text, size_t *size,
+                           struct weave_access *access)
 {
     struct stat status;
     if (fstat(descriptor, &status) < 0)
@@ -78,8 +89,8 @@ static int read_descriptor(int descriptor, size_t limit, char **text, size_t *si
         errno = EFBIG;
         return -1;
     }
-    if (mode)
-        *mode = status.st_mode & 07777;
+    if (access)
+        *access = (struct weave_access){status.st_mode & 07777, status.st_uid, status.st_gid};
     *text = malloc((size_t)status.st_size + 1);
     if (!*text)
         return -1;
@@ -93,7 +104,7 @@ static int read_descriptor(int descriptor, size_t limit, char **text, size_t *si
 }
 
 int weave_tree_read(const struct weave_tree *tree, const char *name, size_t limit, char **text,
-                    size_t *size, mode_t *mode)
+                    size_t *size, struct weave_access *access)
 {
     const char *base;
     int directory = open_parent(tree, name, &base), descriptor = -1, result = 0;
@@ -103,7 +114,7 @@ int weave_tree_read(const struct weave_tree *tree, const char *name, size_t limi
         descriptor = openat(directory, base, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (descriptor < 0)
         result = wrong(tree, name, "open it");
-    else if (read_descriptor(descriptor, limit, text, size, mode) < 0)
+    else if (read_descriptor(descriptor, limit, text, size, access) < 0)
         result = errno == EFBIG ? err_set(EINVAL, "%s/%s: no ordinary file of at most %zu MiB",
                                           tree->name, name, limit >> 20)
                                 : wrong(tree, name, "read it");
@@ -118,13 +129,15 @@ int weave_tree_read(const struct weave_tree *tree, const char *name, size_t limi
     return result;
 }
 
+#define BESIDE ".optrail-" /* NAME.optrail-PROCESS-NUMBER */
+
 /* Creates a file that was not there, beside the one named base. */
 static int create_beside(int directory, const char *base, char *beside, size_t size)
 {
     int descriptor = -1;
     errno = EEXIST;
     for (int i = 0; i < 100 && descriptor < 0 && errno == EEXIST; i++) {
-        if (snprintf(beside, size, "%s.optrail-%d-%d", base, (int)getpid(), i) >= (int)size) {
+        if (snprintf(beside, size, "%s" BESIDE "%d-%d", base, (int)getpid(), i) >= (int)size) {
             errno = ENAMETOOLONG;
             return -1;
         }
@@ -132,6 +145,77 @@ static int create_beside(int directory, const char *base, char *beside, size_t s
             openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
     return descriptor;
+}
+
+static bool is_beside(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || strncmp(name + length, BESIDE, strlen(BESIDE)) != 0)
+        return false;
+    name += length + strlen(BESIDE);
+    size_t process = strspn(name, "0123456789");
+    if (!process || name[process] != '-')
+        return false;
+    name += process + 1;
+    size_t number = strspn(name, "0123456789");
+    return number > 0 && !name[number];
+}
+
+static int remove_strays(int directory, const char *base, size_t *count)
+{
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!list) {
+        if (copy >= 0)
+            close(copy);
+        return -1;
+    }
+    for (struct dirent *entry; result == 0 && (entry = readdir(list));) {
+        struct stat status;
+        if (!is_beside(entry->d_name, base) ||
+            fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(status.st_mode))
+            continue;
+        result = unlinkat(directory, entry->d_name, 0);
+        *count += result == 0;
+    }
+    int code = errno;
+    closedir(list);
+    errno = code;
+    return result;
+}
+
+int weave_tree_remove_strays(const struct weave_tree *tree, const char *name, size_t *count)
+{
+    const char *base;
+    int directory = open_parent(tree, name, &base), result = 0;
+    if (directory < 0 || remove_strays(directory, base, count) < 0)
+        result = wrong(tree, name, "remove what an interrupted run left beside it");
+    if (directory >= 0)
+        close(directory);
+    return result;
+}
+
+/* 0; 1: it belongs to another user or group than it should; -1 with errno. Ownership goes first: to
+ * change it takes bits of the mode away. */
+static int give_access(const struct weave_tree *tree, int descriptor,
+                       const struct weave_access *access)
+{
+    struct stat status;
+    struct weave_access own = {.mode = 0644};
+    if (!access && fstat(tree->descriptor, &status) == 0)
+        own.owner = status.st_uid, own.group = status.st_gid;
+    if (fstat(descriptor, &status) < 0)
+        return -1;
+    const struct weave_access *to = access ? access : &own;
+    /* who may not give it to its owner may be in its group */
+    bool given = (status.st_uid == to->owner && status.st_gid == to->group) ||
+                 fchown(descriptor, to->owner, to->group) == 0;
+    if (!given && fchown(descriptor, (uid_t)-1, to->group) < 0)
+        errno = 0;
+    if (fchmod(descriptor, to->mode) < 0)
+        return -1;
+    return !given && access;
 }
 
 static bool write_all(int descriptor, const char *text, size_t size)
@@ -143,7 +227,7 @@ static bool write_all(int descriptor, const char *text, size_t size)
 }
 
 int weave_tree_write_beside(const struct weave_tree *tree, const char *name, const char *text,
-                            size_t size, mode_t mode, char **temporary)
+                            size_t size, const struct weave_access *access, char **temporary)
 {
     const char *base;
     char beside[1024 + 64];
@@ -151,16 +235,17 @@ int weave_tree_write_beside(const struct weave_tree *tree, const char *name, con
     int directory = open_parent(tree, name, &base), descriptor = -1;
     if (directory >= 0)
         descriptor = create_beside(directory, base, beside, sizeof(beside));
+    int given = 0;
     bool good = descriptor >= 0 && write_all(descriptor, text, size) &&
-                fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0;
-    int result = good ? 0 : wrong(tree, name, "write beside it");
+                (given = give_access(tree, descriptor, access)) >= 0 && fsync(descriptor) == 0;
+    int result = good ? given : wrong(tree, name, "write beside it");
     if (descriptor >= 0 && close(descriptor) < 0 && good)
         result = wrong(tree, name, "write beside it");
-    if (result == 0 && asprintf(temporary, "%.*s%s", (int)(base - name), name, beside) < 0) {
+    if (result >= 0 && asprintf(temporary, "%.*s%s", (int)(base - name), name, beside) < 0) {
         *temporary = NULL;
         result = err_no_memory();
     }
-    if (result && descriptor >= 0)
+    if (result < 0 && descriptor >= 0)
         unlinkat(directory, beside, 0);
     if (directory >= 0)
         close(directory);

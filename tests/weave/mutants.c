@@ -210,7 +210,9 @@ static bool weave(const struct weave_rules *rules, size_t *changed, size_t *line
     *lines = 0;
     if (weave_prepare(tree, rules, "/opt", &weaving) < 0)
         return false;
-    bool done = weave_write(&weaving, !rules, changed) == 0;
+    struct weave_written written;
+    bool done = weave_write(&weaving, !rules, &written) == 0;
+    *changed = written.changed;
     if (done)
         check_texts(&weaving, rules);
     for (size_t i = 0; i < weaving.file_count; i++)
@@ -239,8 +241,9 @@ static void try_record(const struct weave_rules *rules)
     check_left_overs(!done);
     unlink(path_of(RECORD));
     struct weaving weaving; /* undo by the rules */
+    struct weave_written written;
     if (weave_prepare(tree, rules, "/opt", &weaving) < 0 ||
-        weave_write(&weaving, true, &changed) < 0)
+        weave_write(&weaving, true, &written) < 0)
         fail(err_message(), "undo by the rules");
     weaving_free(&weaving);
 }

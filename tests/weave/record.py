@@ -124,6 +124,72 @@ class Record(unittest.TestCase):
         self.weave(builds=[build()], options=["--undo"])
         self.assertEqual(self.files(), self.before)
 
+    def test_nothing_to_undo_without_a_record_is_told(self):
+        self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")])
+        (self.root / ".optrail-woven").unlink()
+        woven = self.files()
+        said = self.undo(expect=1)
+        self.assertIn("nothing to undo: .optrail-woven is not there, and the 1 file of --rules ceph "
+                      "that are there have no lines of ours: name the --rules that were woven\n", said)
+        self.assertEqual(self.files(), woven)
+        (self.root / "c.cc").write_text(SOURCE)
+        self.assertIn("the 1 file of --rules ",
+                      self.weave([source("c", "c.cc")], options=["--undo"], expect=1))
+        self.assertEqual(self.weave([source("a", "src/a.cc"), source("b", "src/b.cc")],
+                                    options=["--undo"]), "2 of 2 files changed\n")
+
+    def test_what_a_killed_run_left_is_removed(self):
+        strays = ("src/a.cc.optrail-123-0", "src/a.cc.optrail-4-11", ".optrail-woven.optrail-1-0")
+        others = ("src/a.cc.optrail-123-0.bak", "src/a.cc.optrail-12x-0", "src/a.cc.optrail--0",
+                  "src/a.cc.optrail-1-", "src/b.cc.optrail-1-0", "a.cc.optrail-1-0")
+        for name in strays + others:
+            (self.root / name).write_text("x")
+        (self.root / "src/a.cc.optrail-2-0").mkdir()
+        (self.root / "src/a.cc.optrail-3-0").symlink_to("a.cc")
+        self.assertIn("3 files that an interrupted run left: removed\n1 of 1 files changed\n",
+                      self.weave())
+        for name in strays:
+            self.assertFalse((self.root / name).exists(), name)
+            (self.root / name).write_text("x")
+        self.assertEqual(self.undo(), "3 files that an interrupted run left: removed\n"
+                                      "1 of 1 files changed\n")
+        (self.root / strays[0]).write_text("x")
+        self.assertIn("1 file that an interrupted run left: removed\n0 of 1 files changed\n",
+                      self.weave(options=["--undo"]))
+        for name in others + ("src/a.cc.optrail-2-0", "src/a.cc.optrail-3-0"):
+            self.assertTrue((self.root / name).exists(), name)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_files_keep_their_owner_and_group(self):
+        def owners(*names):
+            return [(at.st_uid, at.st_gid, at.st_mode & 0o7777)
+                    for at in (os.stat(self.root / name) for name in names)]
+        os.chown(self.root, 1001, 1002)
+        os.chown(self.root / "src/a.cc", 1003, 1004)
+        os.chmod(self.root / "src/a.cc", 0o2750)
+        self.assertNotIn("could not be given", self.weave())
+        self.assertEqual(owners("src/a.cc", ".optrail-woven"),
+                         [(1003, 1004, 0o2750), (1001, 1002, 0o644)])
+        self.undo()
+        self.assertEqual(owners("src/a.cc"), [(1003, 1004, 0o2750)])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_files_that_cannot_be_given_back_are_told(self):
+        for directory in (self.tree.path, self.root, self.root / "src"):
+            os.chmod(directory, 0o777)
+        self.weave()
+        done = None
+        try:
+            done = subprocess.run([OPTRAIL, "weave", "--undo", self.root], capture_output=True,
+                                  text=True, timeout=60, check=False, user=65534, group=65534,
+                                  extra_groups=[])
+        except PermissionError as error:
+            self.skipTest(f"nobody else may run {OPTRAIL}: {error}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "1 of the files could not be given to their owner or group: see "
+                                      "to it\n1 of 1 files changed\n")
+        self.assertEqual(self.files(), self.before)
+
     def test_build_lines_land_where_they_should(self):
         cases = (("after SOURCES = a.cc", "SOURCES = a.cc\n{}\tLIBS"),
                  ("before LIBS = -lm", "a.cc\n{}\tLIBS = -lm \n"), ("end", "bin: a\n{}"))
