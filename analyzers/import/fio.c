@@ -23,28 +23,11 @@ struct fio {
     struct fio_shape percentiles, shares;
 };
 
-/* No figure of this unit is larger: eleven days, a rate of ops and of bytes that nothing has. */
-static double largest(const char *unit)
-{
-    static const struct {
-        const char *unit;
-        double most;
-    } rows[] = {{"s", 1e6}, {"op/s", 1e10}, {"B/s", 1e15}, {"ops", 1e9}, {"%", 100}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(rows[i].unit, unit) == 0)
-            return rows[i].most;
-    return INFINITY;
-}
-
 /* Gives the figure, and returns it; one that cannot be is counted, and is 0. */
 static double figure(struct fio *fio, const char *name, double value, const char *unit)
 {
-    if (!(value >= 0 && value <= largest(unit))) {
-        import_count(fio->import, "figures_impossible", 1);
+    if (!import_figure(fio->import, fio->source, name, value, unit))
         return 0;
-    }
-    import_figure(fio->import, fio->source, name, value, unit);
     fio->figures++;
     return value;
 }

@@ -104,13 +104,54 @@ static void keep(struct import *import, int result)
         import->result = result;
 }
 
-void import_figure(struct import *import, const char *source, const char *name, double value,
+/* No figure of this unit is larger: eleven days, rates that nothing has, what 60 bits count. */
+static double largest(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double most;
+    } rows[] = {{"s", 1e6},   {"op/s", 1e10}, {"B/s", 1e15}, {"MB/s", 1e9},
+                {"ops", 1e9}, {"%", 100},     {"B", 1e15}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].unit, unit) == 0)
+            return rows[i].most;
+    return 1e18;
+}
+
+bool import_possible(struct import *import, double value, const char *unit)
+{
+    if (value >= 0 && value <= largest(unit))
+        return true;
+    import_count(import, "figures_impossible", 1);
+    return false;
+}
+
+bool import_figure(struct import *import, const char *source, const char *name, double value,
                    const char *unit)
 {
-    if (isfinite(value))
-        keep(import, report_add_figure(import->report, source, name, value, unit));
-    else
-        import_count(import, "figures_impossible", 1);
+    if (!import_possible(import, value, unit))
+        return false;
+    keep(import, report_add_figure(import->report, source, name, value, unit));
+    return true;
+}
+
+bool import_scan(struct import *import, const char *line, const char *key, const char *unit,
+                 double *value)
+{
+    const char *at = strstr(line, key), *end;
+    double number;
+
+    if (!at)
+        return false;
+    at += strlen(key);
+    at += strspn(at, " \t:=");
+    if (*at == '\0')
+        return false;
+    if (!import_possible(import, scan_number(at, &number, &end) ? number : NAN, unit))
+        return false;
+    *value = number;
+    return true;
 }
 
 void import_say(struct import *import, const char *cause, const char *format, ...)

@@ -7,8 +7,16 @@
 /* What the readers of formats have in common. None returns a failure: the first one is kept, and
  * import_take and import_finish return it. */
 
-void import_figure(struct import *import, const char *source, const char *name, double value,
+/* Whether a figure of this unit can be: no number, a negative one and one that is larger than
+ * anything is are counted. */
+bool import_possible(struct import *import, double value, const char *unit);
+/* Adds a figure that can be; false for another. */
+bool import_figure(struct import *import, const char *source, const char *name, double value,
                    const char *unit);
+/* The figure behind a key in a line. False: the key is not there, or nothing behind it, or what
+ * cannot be, which is counted. */
+bool import_scan(struct import *import, const char *line, const char *key, const char *unit,
+                 double *value);
 /* A reading; `cause` is the contract word for programs: "stuck", "stall", "contradiction", ... */
 void import_say(struct import *import, const char *cause, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -16,7 +16,8 @@
  */
 #define MOST_EVENTS 1024 /* of one op; it may be put aside again and again */
 /* An event is a stamp of microseconds: less than this is no contradiction, ns. */
-#define SLACK 1000000
+#define SLACK      1000000
+#define LONGEST_OP 1e6 /* s: eleven days, as for all latencies; who waits may be older */
 
 struct event {
     const char *text;
@@ -244,7 +245,7 @@ static bool read_duration(struct dump *dump, const struct tolerant_node *node, d
 {
     double any;
 
-    if (read_seconds(node, "duration", seconds))
+    if (read_seconds(node, "duration", seconds) && *seconds <= LONGEST_OP)
         return *seconds > 0;
     if (node && tolerant_number(node, "duration", &any))
         import_count(dump->import, "wrapped_durations", 1);
@@ -291,6 +292,10 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
     /* one event tells when, not how long */
     if (!known && dump->events[dump->count - 1].ns <= begin) {
         leave_out(dump, "ops_of_unknown_latency");
+        return;
+    }
+    if (dump->count && (double)(dump->events[dump->count - 1].ns - begin) > LONGEST_OP * 1e9) {
+        leave_out(dump, "figures_impossible");
         return;
     }
     end = split(dump, &op, begin);

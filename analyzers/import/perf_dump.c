@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +12,41 @@
 #define MOST_OSDS 4096
 
 struct average {
-    bool known;
-    double count, mean;
+    bool told; /* something was counted; the mean may be one that cannot be */
+    double count, sum, mean;
 };
 
 /* An average is a sum and how many: older versions do not divide for us. */
 static struct average average_of(const struct tolerant_node *node)
 {
     struct average average = {0};
-    double sum;
 
     if (node && node->type == TOLERANT_LIST && tolerant_number(node, "avgcount", &average.count) &&
-        tolerant_number(node, "sum", &sum) && average.count > 0) {
-        average.mean = sum / average.count;
-        average.known = true;
+        tolerant_number(node, "sum", &average.sum) && average.count != 0) {
+        average.mean = average.sum >= 0 && average.count > 0 ? average.sum / average.count : NAN;
+        average.told = true;
     }
     return average;
+}
+
+/* Newer versions do divide, and what they say must agree. */
+static void check_mean(struct import *import, const char *source, const struct tolerant_node *node,
+                       const struct average *average)
+{
+    double told;
+
+    if (!tolerant_number(node, "avgtime", &told) || !import_possible(import, told, "s"))
+        return;
+    /* an average of nanoseconds, printed with as many digits */
+    if (fabs(told - average->mean) > 0.01 * fmax(told, average->mean) + 2e-9)
+        import_say(import, "contradiction",
+                   "%s: %s: a sum of %.6g s over %.6g is %.4g s on average, and it says %.4g s.",
+                   source, node->key, average->sum, average->count, average->mean, told);
+}
+
+static bool can_be(const struct average *average)
+{
+    return average->told && average->mean > 0 && average->mean < 1e6;
 }
 
 /* Of ops of a kind: how long they take in all, and how long once a thread has taken them. */
@@ -39,7 +59,8 @@ static void say_kind(struct import *import, const char *name, const struct toler
     snprintf(process_key, sizeof(process_key), "%s_process_latency", kind);
     struct average whole = average_of(tolerant_child(section, whole_key));
     struct average process = average_of(tolerant_child(section, process_key));
-    if (!whole.known || !process.known)
+    /* what cannot be is counted as a figure; none is shown either */
+    if (!can_be(&whole) || !can_be(&process))
         return;
     if (process.mean > 1.001 * whole.mean)
         import_say(import, "contradiction",
@@ -63,13 +84,14 @@ size_t read_perf_dump(struct import *import, const struct evidence *evidence)
     for (const struct tolerant_node *node = tolerant_root(evidence->json); node; node = node->all) {
         struct average average = average_of(node);
         double load;
-        if (average.known && *node->key) {
+        if (average.told && *node->key) {
             found++;
             bool time = strstr(node->key, "lat") || strstr(node->key, "time");
             snprintf(source, sizeof(source), "%.100s, %.50s", evidence->name,
                      node->parent && *node->parent->key ? node->parent->key : "counters");
             snprintf(name, sizeof(name), "%.80s.mean", node->key);
-            import_figure(import, source, name, average.mean, time ? "s" : "");
+            if (import_figure(import, source, name, average.mean, time ? "s" : ""))
+                check_mean(import, source, node, &average);
         }
         if (node->type == TOLERANT_LIST && tolerant_child(node, "op_latency")) {
             for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -121,6 +143,15 @@ static void say_osds(struct import *import, const char *name, struct osd *osds, 
                    osds[1].apply);
 }
 
+/* Number, commit and apply: none of them can be so large. */
+static bool is_osd(const double *row)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (!(row[i] >= 0 && row[i] < 1e9))
+            return false;
+    return true;
+}
+
 size_t read_osd_perf(struct import *import, const struct evidence *evidence)
 {
     struct osd *osds = calloc(MOST_OSDS, sizeof(*osds));
@@ -143,12 +174,7 @@ size_t read_osd_perf(struct import *import, const struct evidence *evidence)
         table &= !isalpha((unsigned char)line[strspn(line, " \t")]) || scan_begins(line, "nan");
         if (!table || line[strspn(line, " \t\r|-+")] == '\0')
             continue;
-        if (scan_row(line, row, 4) != 3 || !(row[0] >= 0 && row[0] < 1e9) ||
-            !(row[1] >= 0 && row[1] < 1e9) || !(row[2] >= 0 && row[2] < 1e9)) {
-            import_count(import, "rows_unusable", 1);
-            continue;
-        }
-        if (count < MOST_OSDS)
+        if (scan_row(line, row, 4) == 3 && count < MOST_OSDS && is_osd(row))
             osds[count++] = (struct osd){row[0], row[1], row[2]};
         else
             import_count(import, "rows_unusable", 1);
@@ -160,8 +186,12 @@ size_t read_osd_perf(struct import *import, const struct evidence *evidence)
         struct osd osd;
         if (stats && tolerant_number(node, "id", &osd.id) &&
             tolerant_number(stats, "commit_latency_ms", &osd.commit) &&
-            tolerant_number(stats, "apply_latency_ms", &osd.apply))
-            osds[count++] = osd;
+            tolerant_number(stats, "apply_latency_ms", &osd.apply)) {
+            if (is_osd((const double[]){osd.id, osd.commit, osd.apply}))
+                osds[count++] = osd;
+            else
+                import_count(import, "rows_unusable", 1);
+        }
     }
     if (count)
         say_osds(import, evidence->name, osds, count);

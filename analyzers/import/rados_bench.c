@@ -6,13 +6,16 @@
 #include "import_private.h"
 #include "scan.h"
 
+#define MOST_SECONDS 1e6  /* of a run */
+#define MOST_OPS     1e15 /* that it begins */
+
 /* rados bench: a row a second, then a summary. A run without its head or its summary counts too. */
 struct bench {
     struct import *import;
     const struct evidence *evidence;
     size_t runs, rows;
-    double depth, size, last_second, finished, started, first_done, stalled_first, stalled_later,
-        longest_stall, last_change, drained_from, top, bottom;
+    double depth, size, last_second, finished, started, unlisted, unlisted_ops, first_done,
+        stalled_first, stalled_later, longest_stall, last_change, drained_from, top, bottom;
     double total_time, made, bandwidth, latency, longest, shortest, summary_size;
     bool has_rows, has_summary;
 };
@@ -31,15 +34,25 @@ static void begin_run(struct bench *bench)
 /* sec, cur, started, finished, avg MB/s, cur MB/s, last lat, avg lat */
 static void take_row(struct bench *bench, const double *row)
 {
+    /* a row comes every second, whether anything completes or not */
+    double unlisted = bench->has_rows ? row[0] - bench->last_second - 1 : row[0] - 1;
+
+    if (unlisted > 0) {
+        bench->unlisted += unlisted;
+        bench->unlisted_ops += row[3] > bench->finished ? row[3] - bench->finished : 0;
+    } else {
+        unlisted = 0;
+    }
     bench->rows++;
     if (bench->has_rows && row[3] > bench->finished && bench->first_done >= 0) {
-        double stall = row[0] - bench->last_change - 1;
+        /* which of the seconds without a row completed something is not told */
+        double stall = row[0] - bench->last_change - 1 - unlisted;
         if (stall > bench->longest_stall)
             bench->longest_stall = stall;
         bench->last_change = row[0];
     }
     if (row[3] > 0 && bench->first_done < 0) {
-        bench->first_done = row[0];
+        bench->first_done = row[0] - unlisted;
         bench->last_change = row[0];
     }
     if (bench->has_rows && row[0] > bench->last_second && row[3] <= bench->finished)
@@ -142,6 +155,12 @@ static void end_run(struct bench *bench)
                    source, bench->bandwidth, bench->depth, bench->depth == 1 ? "" : "s",
                    bench->size / 1048576, bench->depth == 1 ? "has all of" : "share",
                    bench->depth * bench->size / 1048576 / bench->bandwidth, bench->latency);
+    if (bench->unlisted > 0)
+        import_note(bench->import,
+                    "%s: %.0f s ha%s no row, though the tool prints one every second: the listing "
+                    "was cut, and that is no stall; by the counts %.0f op%s completed across it",
+                    source, bench->unlisted, bench->unlisted == 1 ? "s" : "ve", bench->unlisted_ops,
+                    bench->unlisted_ops == 1 ? "" : "s");
     if (!bench->has_summary)
         import_note(bench->import, "%s: the summary is missing", source);
     if (!bench->has_rows)
@@ -160,18 +179,28 @@ static void end_run(struct bench *bench)
 static bool take_summary(struct bench *bench, const char *line)
 {
     const struct {
-        const char *key;
+        const char *key, *unit;
         double *value;
-    } keys[] = {{"Total time run:", &bench->total_time}, {"Total writes made:", &bench->made},
-                {"Total reads made:", &bench->made},     {"Write size:", &bench->summary_size},
-                {"Read size:", &bench->summary_size},    {"Bandwidth (MB/sec):", &bench->bandwidth},
-                {"Average Latency:", &bench->latency},   {"Average Latency(s):", &bench->latency},
-                {"Max latency:", &bench->longest},       {"Max latency(s):", &bench->longest},
-                {"Min latency:", &bench->shortest},      {"Min latency(s):", &bench->shortest}};
+    } keys[] = {{"Total time run:", "s", &bench->total_time},
+                {"Total writes made:", "", &bench->made},
+                {"Total reads made:", "", &bench->made},
+                {"Write size:", "B", &bench->summary_size},
+                {"Read size:", "B", &bench->summary_size},
+                {"Bandwidth (MB/sec):", "MB/s", &bench->bandwidth},
+                {"Average Latency:", "s", &bench->latency},
+                {"Average Latency(s):", "s", &bench->latency},
+                {"Max latency:", "s", &bench->longest},
+                {"Max latency(s):", "s", &bench->longest},
+                {"Min latency:", "s", &bench->shortest},
+                {"Min latency(s):", "s", &bench->shortest}};
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (scan_begins(line, keys[i].key) && scan_after(line, keys[i].key, keys[i].value))
-            return bench->has_summary = true;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (!scan_begins(line, keys[i].key))
+            continue;
+        bench->has_summary |=
+            import_scan(bench->import, line, keys[i].key, keys[i].unit, keys[i].value);
+        return true;
+    }
     return false;
 }
 
@@ -184,8 +213,8 @@ static void take_line(struct bench *bench, const char *line)
         (scan_after(head, "writes of", &size) || scan_after(head, "reads of", &size))) {
         end_run(bench);
         begin_run(bench);
-        bench->depth = depth;
-        bench->size = size;
+        bench->depth = import_possible(bench->import, depth, "ops") ? depth : 0;
+        bench->size = import_possible(bench->import, size, "B") ? size : 0;
         return;
     }
     if (strstr(line, "min lat: 9999"))
@@ -194,8 +223,13 @@ static void take_line(struct bench *bench, const char *line)
                     bench->evidence->name);
     if (take_summary(bench, line))
         return;
-    if (scan_row(line, row, 9) != 8 || !(row[3] <= row[2]) || !(row[0] >= 0))
+    if (scan_row(line, row, 9) != 8)
         return;
+    if (!(row[0] >= 0 && row[0] <= MOST_SECONDS && row[3] >= 0 && row[3] <= row[2] &&
+          row[2] <= MOST_OPS)) {
+        import_count(bench->import, "rows_unusable", bench->has_rows);
+        return;
+    }
     if (bench->has_rows && row[0] < bench->last_second) {
         end_run(bench);
         begin_run(bench);

@@ -17,7 +17,7 @@ struct bench {
     size_t runs, rows, elided;
     double size, depth, first_rate, least_rate, last_rate, last_ops, last_second, missing, longest;
     double still, longest_still, least_factor;
-    double elapsed, ops, mean_rate, bytes_rate, factor;
+    double mean_rate, factor;
     bool elision, shortened;
 };
 
@@ -147,15 +147,12 @@ static void take_line(struct bench *bench, const char *line)
     if (strstr(line, "io_size ") && strstr(line, "io_threads ")) {
         end_run(bench);
         begin_run(bench);
-        scan_after(line, "io_size", &bench->size);
-        scan_after(line, "io_threads", &bench->depth);
+        import_scan(bench->import, line, "io_size", "B", &bench->size);
+        import_scan(bench->import, line, "io_threads", "ops", &bench->depth);
         return;
     }
     if (scan_begins(line, "elapsed:")) {
-        scan_after(line, "elapsed:", &bench->elapsed);
-        scan_after(line, "ops:", &bench->ops);
-        scan_after(line, "ops/sec:", &bench->mean_rate);
-        scan_after(line, "bytes/sec:", &bench->bytes_rate);
+        import_scan(bench->import, line, "ops/sec:", "op/s", &bench->mean_rate);
         return;
     }
     if (bench->rows && (strchr(line, '<') || strstr(line, "...")))
@@ -164,6 +161,10 @@ static void take_line(struct bench *bench, const char *line)
     if (bench->size <= 0 || scan_row(line, row, 5) != 4 || !(row[0] >= 0) || !(row[1] >= 0) ||
         !(row[2] >= 0) || !(row[3] >= 0))
         return;
+    if (row[2] > 1e10 || row[3] > 1e15) {
+        import_count(bench->import, "rows_unusable", 1);
+        return;
+    }
     if (row[0] > bench->last_second && row[1] >= bench->last_ops)
         take_row(bench, row);
     else

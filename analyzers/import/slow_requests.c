@@ -5,7 +5,7 @@
 
 #include "import_private.h"
 #include "optracker_stages.h"
-#include "scan.h"
+#include "plural.h"
 
 /* Lines of the OSD's and the cluster's log about slow requests and health. They come wrapped, so
  * line ends count as blanks: a request reaches from its words to the next one's. */
@@ -21,7 +21,7 @@ struct slow_op {
 struct log {
     struct import *import;
     const struct evidence *evidence;
-    size_t requests, summaries, subops, stuck, scrub;
+    size_t requests, aged, subops, stuck;
     double youngest, oldest;
     struct slow_op ops[MOST_OPS];
     size_t op_count;
@@ -102,7 +102,7 @@ static void take_name(struct log *log, const char *request, double age)
     snprintf(log->ops[i].name, sizeof(log->ops[i].name), "%s", name);
     if (age > log->ops[i].age)
         log->ops[i].age = age;
-    log->ops[i].told++;
+    log->ops[i].told += age > 0;
     log->op_count += i == log->op_count;
 }
 
@@ -110,15 +110,19 @@ static void take_name(struct log *log, const char *request, double age)
 static void take_request(struct log *log, const char *request)
 {
     const char *state = strstr(request, "currently ");
-    double age;
+    double age = 0;
     bool stuck = false;
 
-    if (!scan_after(request, "slow request", &age) || !strstr(request, "seconds old"))
+    if (!strstr(request, "seconds old"))
         return;
-    if (log->requests++ == 0 || age < log->youngest)
-        log->youngest = age;
-    if (age > log->oldest)
-        log->oldest = age;
+    log->requests++;
+    /* one whose age cannot be is a request all the same */
+    if (import_scan(log->import, request, "slow request", "s", &age)) {
+        if (log->aged++ == 0 || age < log->youngest)
+            log->youngest = age;
+        if (age > log->oldest)
+            log->oldest = age;
+    }
     take_name(log, request, age);
     if (!state) {
         import_count(log->import, "requests_without_state", 1);
@@ -167,13 +171,15 @@ static void take_rates(struct log *log, const char *text)
         while (number > text && number[-1] >= '0' && number[-1] <= '9')
             number--;
         double rate = strtod(number, NULL);
+        at++;
+        if (!import_possible(log->import, rate, "op/s"))
+            continue;
         if (log->rates++ == 0)
             log->first_rate = log->top_rate = log->least_rate = rate;
         if (rate > log->top_rate)
             log->top_rate = rate;
         if (rate < log->least_rate)
             log->least_rate = rate;
-        at++;
     }
 }
 
@@ -195,10 +201,11 @@ static void say_peers(struct log *log)
     else
         import_say(
             log->import, "peer",
-            "%s: of %zu slow requests that wait for copies %zu wait for osd.%ld, %zu of them "
+            "%s: of %zu slow request%s that wait%s for copies %zu wait%s for osd.%ld, %zu of them "
             "for it alone.",
-            log->evidence->name, log->subops, log->peers[most].requests, log->peers[most].peer,
-            log->peers[most].alone);
+            log->evidence->name, log->subops, plural(log->subops), log->subops == 1 ? "s" : "",
+            log->peers[most].requests, log->peers[most].requests == 1 ? "s" : "",
+            log->peers[most].peer, log->peers[most].alone);
 }
 
 static void say(struct log *log)
@@ -210,8 +217,10 @@ static void say(struct log *log)
         ageing += log->ops[i].told > 1;
     import_figure(log->import, name, "slow_requests", (double)log->requests, "");
     import_figure(log->import, name, "slow_requests.distinct", (double)log->op_count, "");
-    import_figure(log->import, name, "age.min", log->youngest, "s");
-    import_figure(log->import, name, "age.max", log->oldest, "s");
+    if (log->aged) {
+        import_figure(log->import, name, "age.min", log->youngest, "s");
+        import_figure(log->import, name, "age.max", log->oldest, "s");
+    }
     if (ageing)
         import_say(log->import, "stuck",
                    "%s: %zu op%s told of more than once and ages from %.0f to %.0f s: it does not "

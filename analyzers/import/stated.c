@@ -124,8 +124,9 @@ static void take_timing(struct stated *stated, const char *line)
     snprintf(timing.how, sizeof(timing.how), "%.*s", how < colon ? (int)(colon - how) : 0, how);
     char name[200];
     snprintf(name, sizeof(name), "%s%s%s", timing.work, *timing.how ? ", " : "", timing.how);
-    import_figure(stated->import, stated->evidence->name, name, timing.mean, "s");
     stated->found++;
+    if (!import_figure(stated->import, stated->evidence->name, name, timing.mean, "s"))
+        return;
     if (stated->timing_count == MOST_TIMINGS)
         import_count(stated->import, "rows_unusable", 1);
     else
