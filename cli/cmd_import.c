@@ -91,8 +91,11 @@ static int take(struct import *import, const struct import_format *format, const
     int result = fstat(fileno(in), &status) == 0 && S_ISDIR(status.st_mode)
                      ? err_set(EISDIR, "%s: is a directory: name a file", file)
                      : read_all(in, standard ? "standard input" : file, &bytes, &size);
-    if (result == 0)
+    if (result == 0) {
         result = import_take(import, format, standard ? "standard input" : name, bytes, size);
+        if (result < 0)
+            err_prefix(result, "%s", standard ? "standard input" : file);
+    }
     if (!standard)
         fclose(in);
     free(bytes);

@@ -360,6 +360,11 @@ int import_take(struct import *import, const struct import_format *format, const
                 const char *bytes, size_t size)
 {
     struct text_repairs repairs;
+    const char *encoding = text_encoding(bytes, size);
+
+    if (encoding)
+        return err_set(EBADMSG, "is text in %s: `iconv -f %s -t UTF-8` makes it readable", encoding,
+                       encoding);
     char *text = text_repair(bytes, size, &repairs);
     struct tolerant *json = text ? tolerant_parse(text, strlen(text)) : NULL;
     const struct evidence evidence = {.name = name, .text = text, .json = json};
@@ -379,13 +384,11 @@ int import_take(struct import *import, const struct import_format *format, const
     if (import->result < 0)
         return import->result;
     if (sweep)
-        return err_set(
-            EBADMSG, "%s: its rows look like throughput against depth: `optrail scale` reads that",
-            name);
-    if (found == 0)
         return err_set(EBADMSG,
-                       "%s: nothing in it is known%s%s: `optrail import --help` lists what is",
-                       name, format ? " as " : "", format ? format->name : "");
+                       "its rows look like throughput against depth: `optrail scale` reads that");
+    if (found == 0)
+        return err_set(EBADMSG, "nothing in it is known%s%s: `optrail import --help` lists what is",
+                       format ? " as " : "", format ? format->name : "");
     return 0;
 }
 

@@ -37,8 +37,9 @@ const struct import_format *import_format_by_name(const char *name);
 int import_new(struct report *report, struct import **import);
 void import_free(struct import *import);
 
-/* Reads a file's bytes as one format, or (NULL) as whatever is found in it. -EBADMSG when nothing
- * of it is found. */
+/* Reads a file's bytes as one format, or (NULL) as whatever is found in it. `name` is what the
+ * report calls it; messages leave it to the caller. -EBADMSG when nothing of it is found, or when
+ * it is no text of bytes. */
 int import_take(struct import *import, const struct import_format *format, const char *name,
                 const char *bytes, size_t size);
 

@@ -6,6 +6,33 @@
 
 #include "err.h"
 
+#define LOOKED_AT 4096 /* bytes, whose zeros tell an encoding */
+
+const char *text_encoding(const char *bytes, size_t size)
+{
+    static const struct {
+        const char *mark, *name;
+        size_t length;
+    } marks[] = {{"\xff\xfe\0\0", "UTF-32", 4},
+                 {"\0\0\xfe\xff", "UTF-32", 4},
+                 {"\xff\xfe", "UTF-16", 2},
+                 {"\xfe\xff", "UTF-16", 2}};
+    size_t pairs = (size < LOOKED_AT ? size : LOOKED_AT) / 2, little = 0, big = 0;
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (size >= marks[i].length && memcmp(bytes, marks[i].mark, marks[i].length) == 0)
+            return marks[i].name;
+    for (size_t i = 0; i < pairs; i++) {
+        unsigned char even = (unsigned char)bytes[2 * i], odd = (unsigned char)bytes[2 * i + 1];
+        little += odd == 0 && even > 0 && even < 0x80;
+        big += even == 0 && odd > 0 && odd < 0x80;
+    }
+    /* a name or a sign here and there is not ASCII */
+    if (pairs >= 4 && 4 * little >= 3 * pairs)
+        return "UTF-16LE";
+    return pairs >= 4 && 4 * big >= 3 * pairs ? "UTF-16BE" : NULL;
+}
+
 /* None of the texts is longer than what it stands for. */
 static const struct {
     const char *from, *to;
@@ -19,6 +46,9 @@ static const struct {
 /* How long the entity at `at` is; 0: there is none. */
 static size_t entity_at(const char *at, size_t left, const char **to)
 {
+    /* most bytes begin none */
+    if (!strchr("&\xc2\xe2\xef", *at) || *at == '\0')
+        return 0;
     for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
         size_t length = strlen(entities[i].from);
         if (length <= left && memcmp(at, entities[i].from, length) == 0) {

@@ -13,6 +13,10 @@ struct text_repairs {
     uint64_t nulls;    /* bytes that are 0 */
 };
 
+/* The encoding of a text whose characters are not bytes, by its mark or by zeros in every other
+ * byte: "UTF-16" and the like, as iconv calls it. NULL: it is another text, or none. */
+const char *text_encoding(const char *bytes, size_t size);
+
 /* A pasted text as its tool printed it, as far as that can be told without knowing the tool: line
  * ends are \n, quoting with > is gone, HTML entities and typographic quotes are characters again.
  * Lines that were wrapped stay so: only the reader of a format knows how one ends. Returns text

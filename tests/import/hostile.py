@@ -137,5 +137,27 @@ class Listings(unittest.TestCase):
         self.assertIn("nothing completes for 4 s at a stretch", report["verdict"][0]["text"])
 
 
+class Texts(unittest.TestCase):
+    def test_utf_16_is_refused(self):
+        text = (DATA / "osd-perf.txt").read_text()
+        for encoding, name in (("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"),
+                               ("utf-16-be", "UTF-16BE"), ("utf-32", "UTF-32")):
+            done = run(text.encode(encoding))
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertEqual(done.stderr.decode(), f"optrail: standard input: is text in {name}: `iconv "
+                                                   f"-f {name} -t UTF-8` makes it readable\n")
+        # the mark of UTF-8 is none of these
+        self.assertEqual(read(text.encode("utf-8-sig"))["figures"], read(text)["figures"])
+
+    def test_errors_name_the_file_as_it_was_given(self):
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            other = pathlib.Path(directory) / "other.txt"
+            other.write_text("hello\n")
+            done = subprocess.run([OPTRAIL, "import", str(other)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(done.stderr.startswith(f"optrail: {other}: nothing in it is known"),
+                            done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
