@@ -2,6 +2,7 @@
 #include "import_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 #include "text_repair.h"
 #include "tolerant_json.h"
 
-#define SHOWN_OPS 5 /* exemplars */
+#define SHOWN_OPS  5   /* exemplars */
+#define MOST_TYPES 256 /* of ops; those of further ones are counted together */
 
 const struct import_format import_formats[] = {
     {"optracker", "dump_historic_ops and its relatives", read_optracker},
@@ -39,6 +41,7 @@ struct stage_sum {
 
 struct type_sum {
     char type[64];
+    uint64_t bytes, sized; /* of so many ops */
     struct histogram histogram;
     size_t stage_count;
     struct stage_sum *stages[IMPORT_STAGES];
@@ -222,6 +225,10 @@ static struct type_sum *type_of(struct import *import, const char *type)
     for (size_t i = 0; i < import->type_count; i++)
         if (strcmp(import->types[i]->type, type) == 0)
             return import->types[i];
+    if (import->type_count == MOST_TYPES)
+        return import->types[MOST_TYPES - 1];
+    if (import->type_count == MOST_TYPES - 1)
+        type = "ops of further types";
     struct type_sum **grown =
         realloc(import->types, (import->type_count + 1) * sizeof(struct type_sum *));
     struct type_sum *sum = calloc(1, sizeof(*sum));
@@ -279,6 +286,8 @@ void import_add_op(struct import *import, const struct import_op *op)
     if (!type)
         return;
     histogram_add(&type->histogram, op->latency_ns);
+    type->bytes += op->sized ? op->bytes : 0;
+    type->sized += op->sized;
     for (size_t i = 0; i < op->stage_count; i++) {
         struct stage_sum *stage = stage_of(import, type, op->stages[i].name, op->stages[i].kind);
         if (stage)
@@ -414,6 +423,7 @@ static int fill_type(struct report *report, const struct type_sum *type)
     fill_latency(&op->latency, &type->histogram);
     op->count = type->histogram.count;
     op->total_ns = type->histogram.sum;
+    op->bytes = type->bytes;
     for (size_t i = 0; i < type->stage_count; i++) {
         const struct stage_sum *sum = type->stages[i];
         struct report_stage *stage;
@@ -460,8 +470,16 @@ int import_finish(struct import *import)
         if (before)
             compare(import, before, &import->runs[i]);
     }
-    for (size_t i = 0; i < import->type_count; i++)
-        keep(import, fill_type(report, import->types[i]));
+    for (size_t i = 0; i < import->type_count; i++) {
+        const struct type_sum *type = import->types[i];
+        uint64_t count = type->histogram.count;
+        keep(import, fill_type(report, type));
+        if (type->sized > 0 && type->sized < count)
+            import_note(import,
+                        "%s: the size of %" PRIu64 " of %" PRIu64
+                        " ops is not told; in the mean it counts as none",
+                        type->type, count - type->sized, count);
+    }
     for (size_t i = 0; i < import->slowest_count; i++)
         keep(import, fill_exemplar(report, &import->slowest[i]));
     for (size_t i = 0; i < sizeof(import->counts) / sizeof(import->counts[0]); i++)

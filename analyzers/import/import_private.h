@@ -33,6 +33,8 @@ struct import_op {
     uint64_t client, tid;
     int64_t start_ns;
     uint64_t latency_ns;
+    uint64_t bytes; /* in and out, where `sized` */
+    bool sized;
     size_t stage_count;
     struct {
         const char *name, *kind; /* literals */

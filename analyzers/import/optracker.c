@@ -126,34 +126,6 @@ static void take_events(struct dump *dump, const struct tolerant_node *list)
             take_event(dump, node);
 }
 
-/* What an op does, from its description. */
-static void describe(const char *description, struct import_op *op)
-{
-    static const char *const writes[] = {"+write",   "[write",  "writefull", "append",   "delete",
-                                         "omap-set", "omap-rm", "setxattr",  "truncate", "zero"};
-
-    if (sscanf(description, "osd_op(client.%" SCNu64 ".%*u:%" SCNu64, &op->client, &op->tid) < 2)
-        op->client = op->tid = 0;
-    if (strstr(description, "(undecoded)"))
-        snprintf(op->type, sizeof(op->type), "undecoded op");
-    else if (strncmp(description, "osd_op(", 7) == 0) {
-        /* without a list of operations or flags, as where it is cut off, nobody knows which */
-        snprintf(op->type, sizeof(op->type),
-                 strchr(description, '[') || strchr(description, '+') ? "read" : "client op");
-        for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
-            if (strstr(description, writes[i]))
-                snprintf(op->type, sizeof(op->type), "write");
-    } else if (strncmp(description, "osd_repop(", 10) == 0 ||
-               strncmp(description, "osd_sub_op(", 11) == 0)
-        snprintf(op->type, sizeof(op->type), "replica write");
-    else
-        snprintf(op->type, sizeof(op->type), "%.*s",
-                 (int)(strcspn(description, "( ") < 40 ? strcspn(description, "( ") : 40),
-                 description);
-    if (!*op->type)
-        snprintf(op->type, sizeof(op->type), "unnamed op");
-}
-
 static void add_stage(struct dump *dump, const char *name, uint64_t ns)
 {
     size_t i = 0;
@@ -273,7 +245,7 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
         age = 0;
     dump->ops++;
     dump->named += node != NULL;
-    describe(node ? tolerant_text(node, "description") : "", &op);
+    optracker_describe(node ? tolerant_text(node, "description") : "", &op);
     if (in_flight) {
         take_open(dump, age > 0 ? age : duration);
         return;
@@ -346,6 +318,19 @@ static void explain(const struct dump *dump, char *text, size_t size)
         snprintf(text, size, " The op waited for a worker thread and its placement group.");
 }
 
+/* With three digits. */
+static const char *duration(uint64_t ns, char *text, size_t size)
+{
+    static const char *const names[] = {"µs", "ms", "s"};
+    double value = (double)ns / 1e3;
+    size_t unit = 0;
+
+    for (; unit < 2 && value >= 999.5; unit++)
+        value /= 1e3;
+    snprintf(text, size, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, names[unit]);
+    return text;
+}
+
 static void say(struct dump *dump)
 {
     struct import *import = dump->import;
@@ -358,9 +343,10 @@ static void say(struct dump *dump)
             most = i;
     if (dump->missing_ns)
         import_say(import, "missing",
-                   "%s: an op took %.5g s in all, but the events that survived reach only %.3g ms "
+                   "%s: an op took %.5g s in all, but the events that survived reach only %s "
                    "after its begin: where the rest went is not in this text.",
-                   name, (double)dump->missing_of_ns / 1e9, (double)dump->missing_seen_ns / 1e6);
+                   name, (double)dump->missing_of_ns / 1e9,
+                   duration(dump->missing_seen_ns, text, sizeof(text)));
     /* where most is missing, what is there explains nothing */
     if (dump->longest_ns && dump->total_ns && 2 * dump->missing_ns < dump->total_ns) {
         explain(dump, text, sizeof(text));
@@ -386,21 +372,25 @@ static void say(struct dump *dump)
                     dump->ops - dump->named, dump->ops - dump->named == 1 ? "" : "s");
 }
 
-/* Whether a list of events belongs to an op that has its head. */
-static bool is_owned(const struct tolerant_node *list)
+/* What a list is, once for each: to ask a list of all ops again for each op of it is quadratic. A
+ * dump of ops in flight counts them, at the top: {"num_ops", "ops"} in either order. */
+enum { IS_OP = 1, COUNTS_OPS = 2 };
+
+static void mark(struct tolerant_node *root)
 {
-    while (list && !is_op(list))
-        list = list->parent;
-    return list != NULL;
+    for (struct tolerant_node *node = root; node; node = node->all) {
+        node->mark = is_op(node) ? IS_OP : 0;
+        if (node->parent && strcmp(node->key, "num_ops") == 0)
+            node->parent->mark |= COUNTS_OPS;
+    }
 }
 
-/* A dump of ops in flight counts them, at the top: {"num_ops", "ops"} in either order. */
-static bool is_in_flight(const struct tolerant_node *op)
+/* Whether the list, or one that it is in, has the mark. */
+static bool is_within(const struct tolerant_node *list, unsigned char mark)
 {
-    for (const struct tolerant_node *list = op->parent; list; list = list->parent)
-        if (tolerant_child(list, "num_ops"))
-            return true;
-    return false;
+    while (list && !(list->mark & mark))
+        list = list->parent;
+    return list != NULL;
 }
 
 size_t read_optracker(struct import *import, const struct evidence *evidence)
@@ -414,11 +404,12 @@ size_t read_optracker(struct import *import, const struct evidence *evidence)
     }
     dump->import = import;
     dump->evidence = evidence;
+    mark(tolerant_root(evidence->json));
     for (const struct tolerant_node *node = tolerant_root(evidence->json); node; node = node->all) {
-        if (is_op(node))
-            take_op(dump, node, events_of(node), is_in_flight(node));
+        if (node->mark & IS_OP)
+            take_op(dump, node, events_of(node), is_within(node->parent, COUNTS_OPS));
         else if (node->type == TOLERANT_LIST && node->first && is_event(node->first) &&
-                 !is_owned(node))
+                 !is_within(node, IS_OP))
             take_op(dump, NULL, node, false);
     }
     ops = dump->ops;

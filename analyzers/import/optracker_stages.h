@@ -16,4 +16,9 @@ const struct optracker_stage *optracker_before(const char *event);
  * NULL: it was not. *stuck: it waits for something that time alone does not bring. */
 const struct optracker_stage *optracker_aside(const char *event, bool *stuck);
 
+struct import_op;
+
+/* What an op does, for whom, and how much data it moves, from its description. */
+void optracker_describe(const char *description, struct import_op *op);
+
 #endif

@@ -15,10 +15,11 @@ enum tolerant_type { TOLERANT_LIST, TOLERANT_STRING, TOLERANT_NUMBER };
 
 struct tolerant_node {
     enum tolerant_type type;
-    char open;        /* of a list: '{', '[', or 0 for the root */
-    bool closed;      /* of a list: its end was there */
-    const char *key;  /* "" when it has none */
-    const char *text; /* of a string or number, as written */
+    char open;          /* of a list: '{', '[', or 0 for the root */
+    bool closed;        /* of a list: its end was there */
+    unsigned char mark; /* whoever reads the tree may set it */
+    const char *key;    /* "" when it has none */
+    const char *text;   /* of a string or number, as written */
     double number;
     struct tolerant_node *parent, *first, *last, *next;
     struct tolerant_node *all; /* in the order of the text, the root first */

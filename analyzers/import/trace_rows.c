@@ -157,6 +157,8 @@ static bool take_radostrace(struct radostrace *trace, char *line)
     op.client = strtoull(fields[1], NULL, 10);
     op.tid = strtoull(fields[2], NULL, 10);
     op.latency_ns = (uint64_t)(latency * 1e3);
+    op.bytes = strtoull(fields[7], &end, 10);
+    op.sized = end != fields[7] && !*end && *fields[7] != '-' && op.bytes <= UINT64_C(1) << 40;
     count_acting(trace, fields[5], latency);
     import_add_op(trace->import, &op);
     return true;

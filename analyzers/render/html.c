@@ -56,8 +56,10 @@ void html_heat(const struct report *report, FILE *out)
     html_section("time", "Latency over time", out);
     if (!html_heat_widen(&scale, &report->heat)) {
         html_paragraph("note",
-                       "Not known: the ops were summed up without their times, as the kernel does "
-                       "it live.",
+                       report_is_imported(report)
+                           ? "Not known: of imported ops only how long they took is kept, not when."
+                           : "Not known: the ops were summed up without their times, as the kernel "
+                             "does it live.",
                        out);
         fputs("</section>\n", out);
         return;

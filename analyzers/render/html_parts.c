@@ -19,6 +19,7 @@ static const char *kind_class(const char *kind)
     return "none";
 }
 
+/* `tail` is negative where it is not known. */
 static void stage_row(const char *name, const char *kind, double share, double tail,
                       const struct report_latency *latency, FILE *out)
 {
@@ -28,8 +29,11 @@ static void stage_row(const char *name, const char *kind, double share, double t
     flame_out_xml(kind, out);
     fputs("</span></td>", out);
     html_share_cell(share, out);
-    html_share_cell(tail, out);
-    html_meter_cell(share, tail, out);
+    if (tail >= 0)
+        html_share_cell(tail, out);
+    else
+        fputs("<td class=\"n\">-</td>", out);
+    html_meter_cell(share, tail >= 0 ? tail : 0, out);
     if (latency) {
         html_duration_cell(latency->p50, out);
         html_duration_cell(latency->p99, out);
@@ -43,11 +47,13 @@ void html_stages(const struct report *report, FILE *out)
 {
     static const char *const heads[] = {"stage", "kind", "#share", "#in the tail",
                                         "",      "#p50", "#p99",   NULL};
+    bool imported = report_is_imported(report); /* not told apart by how slow they are */
     char label[96];
     html_section("stages", "Stages", out);
-    fputs("<p class=\"note\"><span class=\"key\">of all time</span> &nbsp; <span class=\"key "
-          "k1\">of the slowest 1 %</span></p>\n",
-          out);
+    if (!imported)
+        fputs("<p class=\"note\"><span class=\"key\">of all time</span> &nbsp; <span class=\"key "
+              "k1\">of the slowest 1 %</span></p>\n",
+              out);
     for (size_t i = 0; i < report->op_count; i++) {
         const struct report_op *op = &report->ops[i];
         fputs("<h3>", out);
@@ -57,9 +63,9 @@ void html_stages(const struct report *report, FILE *out)
         html_table_begin(label, heads, out);
         for (size_t j = 0; j < op->stage_count; j++)
             stage_row(op->stages[j].name, op->stages[j].kind, op->stages[j].share,
-                      op->stages[j].tail_share, &op->stages[j].latency, out);
-        stage_row("unattributed", "", op->unattributed_share, op->unattributed_tail_share, NULL,
-                  out);
+                      imported ? -1 : op->stages[j].tail_share, &op->stages[j].latency, out);
+        stage_row("unattributed", "", op->unattributed_share,
+                  imported ? -1 : op->unattributed_tail_share, NULL, out);
         html_table_end(out);
     }
     fputs("</section>\n", out);

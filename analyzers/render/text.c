@@ -397,7 +397,7 @@ void text_losses(const struct report *report, int width, FILE *out)
              unit_count(report->counts.ops, number, sizeof(number)),
              report->counts.ops == 1 ? "" : "s");
     fputc('\n', out);
-    if (strcmp(report->source.kind, "import") != 0)
+    if (!report_is_imported(report))
         text_paragraph(out, 0, width, line);
 
     list_counts(list, sizeof(list), report->counts.incomplete, report->counts.incomplete_count);
@@ -425,7 +425,7 @@ void text_losses(const struct report *report, int width, FILE *out)
 
 static void text_report(const struct report *report, int width, bool tails, FILE *out)
 {
-    if (strcmp(report->source.kind, "import") == 0) {
+    if (report_is_imported(report)) {
         text_imported(report, width, out);
         return;
     }

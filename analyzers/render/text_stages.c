@@ -132,9 +132,11 @@ static void heading(FILE *out, const struct report *report, const struct report_
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "   %s/s",
             unit_rate((double)op->count / report->source.traced_seconds, number, sizeof(number)));
-    used +=
-        (size_t)snprintf(text + used, sizeof(text) - used, "   %s",
-                         unit_size(op->count ? op->bytes / op->count : 0, number, sizeof(number)));
+    /* what other tools printed seldom tells the size */
+    if (op->bytes > 0 || !report_is_imported(report))
+        used += (size_t)snprintf(
+            text + used, sizeof(text) - used, "   %s",
+            unit_size(op->count ? op->bytes / op->count : 0, number, sizeof(number)));
     if (op->failed)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "   %s failed",
                                  unit_count(op->failed, number, sizeof(number)));
@@ -156,8 +158,17 @@ static void heading(FILE *out, const struct report *report, const struct report_
     fprintf(out, "\n%s\n", text);
 }
 
-static void stage_line(struct line *line, const struct report_stage *stage,
-                       const struct layout *layout)
+/* Imported ops are not told apart by how slow they are. */
+static void tail_cell(const struct report *report, double share, struct line *line)
+{
+    if (report_is_imported(report))
+        strcpy(line->cells[COLUMN_TAIL], "-");
+    else
+        percent(share, line->cells[COLUMN_TAIL], TEXT_NAME);
+}
+
+static void stage_line(struct line *line, const struct report *report,
+                       const struct report_stage *stage, const struct layout *layout)
 {
     memset(line, 0, sizeof(*line));
     fit_name(stage->name, line->cells[COLUMN_NAME], TEXT_NAME);
@@ -166,7 +177,7 @@ static void stage_line(struct line *line, const struct report_stage *stage,
     bar(stage->share, layout, line->cells[COLUMN_BAR], TEXT_NAME);
     unit_duration(stage->latency.p50, line->cells[COLUMN_P50], TEXT_NAME);
     unit_duration(stage->latency.p99, line->cells[COLUMN_P99], TEXT_NAME);
-    percent(stage->tail_share, line->cells[COLUMN_TAIL], TEXT_NAME);
+    tail_cell(report, stage->tail_share, line);
 }
 
 /* Branches that were not the last to end: their time is on nobody's way. */
@@ -209,14 +220,14 @@ void text_op(FILE *out, const struct report *report, const struct report_op *op,
     for (size_t i = 0; i < op->stage_count; i++) {
         if (op->stages[i].count == 0)
             continue;
-        stage_line(&line, &op->stages[i], &layout);
+        stage_line(&line, report, &op->stages[i], &layout);
         print_line(out, &line, &layout);
     }
     memset(&line, 0, sizeof(line));
     strcpy(line.cells[COLUMN_NAME], "unattributed");
     percent(op->unattributed_share, line.cells[COLUMN_SHARE], TEXT_NAME);
     bar(op->unattributed_share, &layout, line.cells[COLUMN_BAR], TEXT_NAME);
-    percent(op->unattributed_tail_share, line.cells[COLUMN_TAIL], TEXT_NAME);
+    tail_cell(report, op->unattributed_tail_share, &line);
     print_line(out, &line, &layout);
     beside(out, op, width);
 }

@@ -408,6 +408,11 @@ int report_add_figure(struct report *report, const char *source, const char *nam
     return 0;
 }
 
+bool report_is_imported(const struct report *report)
+{
+    return report->source.kind && strcmp(report->source.kind, "import") == 0;
+}
+
 int report_add_note(struct report *report, const char *format, ...)
 {
     va_list arguments;

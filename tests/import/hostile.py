@@ -47,6 +47,40 @@ def dump(*ops, **top):
     return json.dumps({"size": 20, "duration": 600, "ops": list(ops), **top})
 
 
+class Sizes(unittest.TestCase):
+    def test_the_size_of_an_op_is_that_of_its_operations(self):
+        for operations, size in (
+                ("[write 0~4096]", 4096), ("[read 0~4096 [fadvise_dontneed]]", 4096),
+                ("[write 4096~512 in=512b,write 0~1024] snapc 4=[4,3]", 1536),
+                ("[set-alloc-hint object_size 4194304 write_size 4194304,writefull 0~8192]", 8192),
+                ("[sparse-read 0~65536]", 65536), ("[append 0~7,omap-set 0~99]", 7), ("[stat]", 0)):
+            with self.subTest(operations):
+                report = read(dump(op(operations)))
+                self.assertEqual(report["ops"][0]["bytes"], size)
+                self.assertEqual(report["notes"], [])
+        text = run(dump(op("[write 0~4096]"), op("[write 0~4096]")), "text").stdout.decode()
+        self.assertRegex(text, r"\nwrite   4\.0 KiB +mean 400 ms ")
+
+    def test_no_size_is_none_and_not_zero(self):
+        huge = "9" * 40
+        for one in (op("+write"), op("[write 0~4096", tid=1), op(f"[write 0~{huge}]"),
+                    op("[write 0~-5]"), op("[write 5]"), op("[write 0~4096]", kind="osd_repop"),
+                    op("[" + ",".join(["write 0~1099511627776"] * 3) + "]")):
+            with self.subTest(one["description"][:90]):
+                self.assertEqual(read(dump(one))["ops"][0]["bytes"], 0)
+                self.assertNotIn(" B ", run(dump(one), "text").stdout.decode())
+        report = read(dump(op("[write 0~4096]"), op("+write", tid=10)))
+        self.assertEqual(report["notes"], ["write: the size of 1 of 2 ops is not told; in the mean it "
+                                           "counts as none"])
+
+    def test_radostrace_tells_sizes(self):
+        sizes = {row["type"]: row["bytes"] for row in read((DATA / "radostrace.txt").read_text())["ops"]}
+        rows = [re.sub(r'"[^"]*"', "", row).split(",")
+                for row in (DATA / "radostrace.txt").read_text().split("\n")[1:]]
+        self.assertEqual(sizes["client write"], sum(int(row[7]) for row in rows
+                                                    if len(row) > 7 and row[6] == "W"))
+
+
 class Impossible(unittest.TestCase):
     def test_the_age_of_a_slow_request(self):
         line = "slow request {} seconds old, received at x: osd_op(client.1.0:{} 3.1) currently waiting " \
@@ -157,6 +191,44 @@ class Texts(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertTrue(done.stderr.startswith(f"optrail: {other}: nothing in it is known"),
                             done.stderr)
+
+    def test_a_page_says_what_an_import_does_not_know(self):
+        page = run(dump(op("[write 0~4096]")), "html").stdout.decode()
+        self.assertIn("of imported ops only how long they took is kept, not when", page)
+        self.assertNotIn("as the kernel does", page)
+        self.assertNotIn("of the slowest 1 %", page)
+        text = run(dump(op("[write 0~4096]")), "text").stdout.decode()
+        self.assertRegex(text, r"opqueue\.wait +wait +75\.0 %.* -\n")
+        self.assertNotIn("0.0 %\n", text)
+
+    def test_a_stretch_has_the_unit_that_fits(self):
+        late = {**op("[write 0~4096]"), "duration": 5.0}
+        late["type_data"]["events"][-1]["time"] = "2024-01-01T00:00:00.9997+0000"
+        self.assertIn("reach only 1.00 s after its begin", read(dump(late))["verdict"][0]["text"])
+
+
+class Large(unittest.TestCase):
+    def test_many_ops_all_count(self):
+        """32,000 ops: quadratic reading would take longer than a test may."""
+        one = json.dumps(op("[write 0~4096]"))
+        many = ",".join([one] * 32000)
+        report = read(f'{{"size": 20, "ops": [{many}]}}')
+        self.assertEqual((report["counts"]["ops"], report["ops"][0]["bytes"]), (32000, 32000 * 4096))
+        # each alone in a list, behind the count of all: in flight
+        many = ",".join([f"[{one}]"] * 16000)
+        report = read(f'{{"ops": [{many}], "num_ops": 16000}}')
+        self.assertEqual(report["counts"]["incomplete"]["open"], 16000)
+        # lists of events without a head
+        events = json.dumps(op("")["type_data"]["events"])
+        report = read(f'[{",".join([events] * 16000)}]')
+        self.assertEqual(report["counts"]["ops"], 16000)
+
+    def test_many_types_are_counted_together(self):
+        report = read(dump(*[op("", kind=f"kind{i}") for i in range(300)]))
+        counts = [row["count"] for row in report["ops"]]
+        self.assertEqual((len(counts), sum(counts), max(counts)), (256, 300, 45))
+        self.assertEqual({row["type"] for row in report["ops"] if row["count"] > 1},
+                         {"ops of further types"})
 
 
 if __name__ == "__main__":
