@@ -19,6 +19,7 @@ def arrival(dispatched, created, enqueued, asked, locked, message=42, thread=DIS
         (created, thread, "op.header_read", "o", Stamp(0)),
         (created, thread, "op.throttled", "o", Stamp(20)),
         (created, thread, "op.all_read", "o", Stamp(60)),
+        (created, thread, "dispatch.queued", "o", Stamp(60)),
         (created, thread, "dispatch.begun", "o", Stamp(dispatched)),
         (created, thread, "op.identify", "o", 7, 3),
         (created, thread, "op.made", "o"),
