@@ -254,7 +254,7 @@ int stage_sums_fill(const struct stage_sums *sums, struct report *report)
     op->broken = sums->broken;
     fill_latency(&op->latency, &sums->latency);
     rc = fill_shape(op, &sums->latency);
-    for (size_t i = 0; rc == 0 && i < sums->stage_count; i++) {
+    for (size_t i = 0; rc == 0 && sums->path && i < sums->stage_count; i++) {
         const struct histogram *histogram = &sums->stages[i];
         const struct path_stage *stage = &sums->path->stages[i];
         struct report_stage *row;
