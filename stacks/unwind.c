@@ -223,6 +223,7 @@ static bool step_over_signal(const struct stack_snapshot *snapshot, struct walk 
 static bool step_by_libunwind(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
                               size_t count, bool signal, struct walk *walk)
 {
+    bool calls = walk->returned_to; /* else it runs, or a signal interrupted it */
     if (!unwinder->fallback)
         unwinder->fallback = libunwind_space_new(&unwinder->maps, true);
     walk->end = UNWIND_FAULT;
@@ -236,8 +237,8 @@ static bool step_by_libunwind(struct unwinder *unwinder, const struct stack_snap
     libunwind_register(unwinder->fallback, STACK_RSP, &sp);
     walk->returned_to = !signal;
     walk->elsewhere |= signal && sp - snapshot->registers[STACK_RSP] >= snapshot->size;
-    /* the innermost may have freed all of its frame: the end of a thrown exception's way */
-    if (!signal && (sp < walk->sp || (sp == walk->sp && count > 1))) {
+    /* who runs may have freed all of its frame: the end of a thrown exception's way */
+    if (!signal && (sp < walk->sp || (sp == walk->sp && calls))) {
         walk->end = UNWIND_STUCK;
         return false;
     }
