@@ -117,12 +117,17 @@ def hold_ratios(known, waits):
     by_thread = collections.defaultdict(list)
     for one in known:
         by_thread[one["tid"]].append(one)
+    released = {}
+    for thread, turns in by_thread.items():
+        turns.sort(key=lambda one: one["end"] + one["hold"])
+        released[thread] = [one["end"] + one["hold"] for one in turns]
     ratios = []
     for wait in waits:
-        turns = [one for one in by_thread[wait["releaser"]]
-                 if wait["begin"] <= one["end"] + one["hold"] <= wait["end"]]
-        if wait["hold"] and turns:
-            ratios.append(wait["hold"] / turns[-1]["hold"])
+        # the last turn that ended within the wait
+        ends = released.get(wait["releaser"], [])
+        last = bisect.bisect_right(ends, wait["end"]) - 1
+        if wait["hold"] and last >= 0 and ends[last] >= wait["begin"]:
+            ratios.append(wait["hold"] / by_thread[wait["releaser"]][last]["hold"])
     return ratios
 
 
