@@ -2,6 +2,7 @@
 #include "command.h"
 #include "err.h"
 #include "interrupt.h"
+#include "output_file.h"
 #include "overhead.h"
 
 #include <errno.h>
@@ -123,22 +124,28 @@ static int bench_probes(int argc, char **argv)
     return err_set(errno, "cannot run %s: %s", file, strerror(errno));
 }
 
+struct measured {
+    const struct overhead_options *measuring;
+    const struct overhead_result *result;
+};
+
+static int render_json(const void *context, FILE *out)
+{
+    const struct measured *measured = context;
+    return overhead_print_json(measured->measuring, measured->result, out);
+}
+
 static int write_overhead(const struct overhead_options *measuring,
                           const struct overhead_result *result)
 {
-    bool only_json = json_file && strcmp(json_file, "-") == 0;
-    int error = only_json ? overhead_print_json(measuring, result, stdout)
-                          : overhead_print(measuring, result, stdout);
+    const struct measured measured = {measuring, result};
+    bool only_json = json_file && output_is_standard(json_file);
+    int error =
+        only_json ? render_json(&measured, stdout) : overhead_print(measuring, result, stdout);
 
     if (error || !json_file || only_json)
         return error;
-    FILE *out = fopen(json_file, "we");
-    if (!out)
-        return err_set(errno, "%s: cannot be written: %s", json_file, strerror(errno));
-    error = err_prefix(overhead_print_json(measuring, result, out), "%s", json_file);
-    if (fclose(out) == EOF && !error)
-        error = err_set(errno, "%s: cannot be written: %s", json_file, strerror(errno));
-    return error;
+    return output_file_write(json_file, render_json, &measured);
 }
 
 static int bench_overhead(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "output_file.h"
 #include "output_width.h"
 #include "report_output.h"
 #include "run_data.h"
@@ -158,48 +159,39 @@ static void free_side(struct side *side)
     free(side->shown);
 }
 
-static int write_form(const char *name, const struct comparison *comparison,
-                      const struct report_diff *diff, FILE *out)
+/* A comparison on its way to a form. */
+struct rendering {
+    const char *form;
+    const struct comparison *comparison;
+    const struct report_diff *diff;
+};
+
+static int render(const void *context, FILE *out)
 {
+    const struct rendering *rendering = context;
+    const struct comparison *comparison = rendering->comparison;
     const struct diff_runs sides[2] = {
         {comparison->sides[0].side.count, comparison->sides[0].shown},
         {comparison->sides[1].side.count, comparison->sides[1].shown}};
-    if (strcmp(name, "json") == 0)
-        return render_diff_json(diff, out);
-    if (strcmp(name, "html") == 0)
-        return render_diff_html(diff, sides, all, out);
-    return render_diff_text(diff, out == stdout ? output_width() : 0, all, out);
-}
-
-static int write_file(const char *name, const struct comparison *comparison,
-                      const struct report_diff *diff, const char *to)
-{
-    FILE *out = fopen(to, "we");
-    if (!out)
-        return err_set(errno, "%s: cannot be written: %s", to, strerror(errno));
-    int result = err_prefix(write_form(name, comparison, diff, out), "%s", to);
-    /* a full disk may show only now */
-    if (fclose(out) == EOF && result == 0)
-        result = err_set(errno, "%s: cannot be written: %s", to, strerror(errno));
-    return result;
-}
-
-static bool is_standard_output(const char *name)
-{
-    return strcmp(name, "-") == 0;
+    if (strcmp(rendering->form, "json") == 0)
+        return render_diff_json(rendering->diff, out);
+    if (strcmp(rendering->form, "html") == 0)
+        return render_diff_html(rendering->diff, sides, all, out);
+    return render_diff_text(rendering->diff, out == stdout ? output_width() : 0, all, out);
 }
 
 static int write_answer(const struct comparison *comparison, const struct report_diff *diff)
 {
-    const char *name = format ? format : "text";
-    bool to_file = file && !is_standard_output(file);
+    const struct rendering main = {format ? format : "text", comparison, diff};
+    const struct rendering beside = {"json", comparison, diff};
+    bool to_file = file && !output_is_standard(file);
     /* the files first: a reader who stops reading the terminal's side must not cost them */
-    int result = json && !is_standard_output(json) ? write_file("json", comparison, diff, json) : 0;
+    int result = json && !output_is_standard(json) ? output_file_write(json, render, &beside) : 0;
     if (result == 0 && to_file)
-        result = write_file(name, comparison, diff, file);
-    if (result == 0 && json && is_standard_output(json))
-        return write_form("json", comparison, diff, stdout);
-    return result < 0 || to_file ? result : write_form(name, comparison, diff, stdout);
+        result = output_file_write(file, render, &main);
+    if (result == 0 && json && output_is_standard(json))
+        return render(&beside, stdout);
+    return result < 0 || to_file ? result : render(&main, stdout);
 }
 
 /* What cannot be told is a failure, too, but none that costs the answer: *untold has its message.

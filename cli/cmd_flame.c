@@ -12,6 +12,7 @@
 #include "flame_recorded.h"
 #include "flame_render.h"
 #include "flame_traces.h"
+#include "output_file.h"
 #include "report_output.h"
 #include "target_options.h"
 
@@ -244,25 +245,30 @@ static const struct flame_renderer *choose_renderer(void)
     return NULL;
 }
 
-static int write_to(const struct flame_renderer *renderer, const struct flame_result *made,
-                    FILE *out)
+/* What was made on its way to a form. */
+struct rendering {
+    const struct flame_renderer *renderer;
+    const struct flame_result *made;
+};
+
+static int render(const void *context, FILE *out)
 {
-    return renderer->tree ? renderer->tree(made->tree, out)
-                          : renderer->timeline(made->timeline, out);
+    const struct rendering *rendering = context;
+    return rendering->renderer->tree
+               ? rendering->renderer->tree(rendering->made->tree, out)
+               : rendering->renderer->timeline(rendering->made->timeline, out);
+}
+
+static bool is_for_standard_output(void)
+{
+    return !output.file || output_is_standard(output.file);
 }
 
 static int write_output(const struct flame_renderer *renderer, const struct flame_result *made)
 {
-    if (!output.file || strcmp(output.file, "-") == 0)
-        return write_to(renderer, made, stdout);
-    FILE *out = fopen(output.file, "we");
-    if (!out)
-        return err_set(errno, "%s: cannot be written: %s", output.file, strerror(errno));
-    int result = err_prefix(write_to(renderer, made, out), "%s", output.file);
-    /* a full disk may show only now */
-    if (fclose(out) == EOF && result == 0)
-        result = err_set(errno, "%s: cannot be written: %s", output.file, strerror(errno));
-    return result;
+    const struct rendering rendering = {renderer, made};
+    return is_for_standard_output() ? render(&rendering, stdout)
+                                    : output_file_write(output.file, render, &rendering);
 }
 
 /* What was asked for, for people who see the picture only. */
@@ -338,8 +344,7 @@ static int run(int argc, char **argv)
         return -EINVAL;
     if (compare && argc < 2)
         return err_set(EINVAL, "--diff needs two inputs: before and after");
-    if (renderer->binary && (!output.file || strcmp(output.file, "-") == 0) &&
-        isatty(STDOUT_FILENO))
+    if (renderer->binary && is_for_standard_output() && isatty(STDOUT_FILENO))
         return err_set(EINVAL, "--format %s is not for a terminal: name a file with -o",
                        renderer->name);
     const struct report_output file = {.file = output.file};

@@ -11,16 +11,12 @@
 
 #include "err.h"
 #include "inputs.h"
+#include "output_file.h"
 #include "output_width.h"
 
 static const struct renderer *renderer_of(const struct report_output *output)
 {
     return renderer_by_name(output->format ? output->format : "text");
-}
-
-static bool is_standard_output(const char *file)
-{
-    return strcmp(file, "-") == 0;
 }
 
 /* Whether the file can be written, before the work is done that would be lost if it cannot. */
@@ -29,7 +25,7 @@ static int check_file(const char *file)
     char directory[PATH_MAX];
     struct stat status;
 
-    if (is_standard_output(file))
+    if (output_is_standard(file))
         return 0;
     if (stat(file, &status) == 0) {
         if (S_ISDIR(status.st_mode))
@@ -53,10 +49,10 @@ int report_output_check(const struct report_output *output, const char *path, in
     char *const path_inputs[] = {(char *)path};
     int result = renderer_of(output) ? outputs_differ(3, files, options) : -EINVAL;
 
-    if (result == 0 && output->file && output->json && is_standard_output(output->file) &&
-        is_standard_output(output->json))
+    if (result == 0 && output->file && output->json && output_is_standard(output->file) &&
+        output_is_standard(output->json))
         result = err_set(EINVAL, "-o and --json both name the standard output");
-    if (result == 0 && output->save && is_standard_output(output->save))
+    if (result == 0 && output->save && output_is_standard(output->save))
         result = err_set(EINVAL, "--save needs the name of a file");
     for (int i = 0; result == 0 && i < 3; i++) {
         result = inputs_keep(count, inputs, files[i]);
@@ -75,32 +71,30 @@ bool report_output_windows(const struct report_output *output)
     return output->save != NULL || (renderer && renderer->windows);
 }
 
-static int write_stdout(const struct renderer *renderer, const struct report_output *output,
-                        const struct report *report)
-{
-    const struct render_options options = {
-        .width = output_width(), .all_locks = output->all_locks, .tails = output->tails};
+/* A report on its way to a form. */
+struct rendering {
+    const struct renderer *renderer;
+    const struct report_output *output;
+    const struct report *report;
+};
 
-    return renderer->render(report, &options, stdout);
+static int render(const void *context, FILE *out)
+{
+    const struct rendering *rendering = context;
+    const struct render_options options = {.width = out == stdout ? output_width() : 0,
+                                           .all_locks = rendering->output->all_locks,
+                                           .tails = rendering->output->tails};
+
+    return rendering->renderer->render(rendering->report, &options, out);
 }
 
 static int write_file(const struct renderer *renderer, const struct report_output *output,
                       const struct report *report, const char *file)
 {
-    const struct render_options options = {.all_locks = output->all_locks, .tails = output->tails};
-    FILE *out;
-    int result;
+    const struct rendering rendering = {renderer, output, report};
 
-    if (is_standard_output(file))
-        return write_stdout(renderer, output, report);
-    out = fopen(file, "we");
-    if (!out)
-        return err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
-    result = err_prefix(renderer->render(report, &options, out), "%s", file);
-    /* a full disk may show only now */
-    if (fclose(out) == EOF && result == 0)
-        result = err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
-    return result;
+    return output_is_standard(file) ? render(&rendering, stdout)
+                                    : output_file_write(file, render, &rendering);
 }
 
 int report_output_write(const struct report_output *output, const struct report *report)
@@ -115,8 +109,7 @@ int report_output_write(const struct report_output *output, const struct report 
     if (result < 0)
         return result;
     /* only the JSON form on standard output: two forms in one stream would be of no use */
-    if (!output->file && output->json && is_standard_output(output->json))
+    if (!output->file && output->json && output_is_standard(output->json))
         return 0;
-    return output->file ? write_file(renderer, output, report, output->file)
-                        : write_stdout(renderer, output, report);
+    return write_file(renderer, output, report, output->file ? output->file : "-");
 }

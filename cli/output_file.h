@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPTRAIL_OUTPUT_FILE_H
+#define OPTRAIL_OUTPUT_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Writes something to a stream. Negative errno with the message when that fails. */
+typedef int output_writer(const void *context, FILE *out);
+
+/* Whether "-" is meant. */
+bool output_is_standard(const char *file);
+
+/* Makes the file anew and has it written. What `write` returns, or another negative errno; the
+ * message names the file. */
+int output_file_write(const char *file, output_writer *write, const void *context);
+
+#endif
