@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <string.h>
 
 #include "command.h"
 #include "common_options.h"
 #include "err.h"
+#include "flame_samples.h"
 #include "record.h"
 
 static struct record_options record = {.snapshots = 10, .memory_mib = 256};
@@ -122,17 +122,7 @@ static const struct option_row options[] = {
 
 static int read_samples(void)
 {
-    static const struct {
-        const char *name;
-        uint32_t kinds;
-    } rows[] = {{"cpu", 1u << SAMPLE_ON_CPU},
-                {"offcpu", 1u << SAMPLE_OFF_CPU},
-                {"runnable", 1u << SAMPLE_RUNNABLE},
-                {"wall", 1u << SAMPLE_ON_CPU | 1u << SAMPLE_OFF_CPU | 1u << SAMPLE_RUNNABLE}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (strcmp(rows[i].name, samples) == 0)
-            record.samples = rows[i].kinds;
+    record.samples = flame_sample_kinds(flame_kinds_by_name(samples));
     return record.samples
                ? 0
                : err_set(EINVAL, "--samples: '%s' is none of cpu, offcpu, runnable, wall", samples);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "err.h"
-#include "plural.h"
 #include "interrupt.h"
+#include "sample_words.h"
 
 int flame_inputs_are_files(const struct flame_request *request)
 {
@@ -155,8 +155,7 @@ static int nothing_there(const struct files *files)
     if (*files->damage)
         return err_set(ENODATA, "%s", files->damage);
     if (counts.filtered > 0)
-        return err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
-                       counts.filtered, plural(counts.filtered));
+        return sample_words_none_left(counts.filtered, 0);
     return err_set(ENODATA, "%s: holds no samples%s", files->request->inputs[0],
                    files->request->event ? " of this event" : "");
 }

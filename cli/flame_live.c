@@ -12,6 +12,7 @@
 
 #include "clock_ns.h"
 #include "err.h"
+#include "flame_samples.h"
 #include "interrupt.h"
 #include "sample_capture.h"
 #include "sample_words.h"
@@ -31,10 +32,6 @@ struct live {
     /* what optrail itself used: CPU time until the beginning was over, and in the time after it */
     uint64_t beginning_ns, after_ns, after_cpu_ns;
 };
-
-static const enum flame_kind kind_of[] = {[SAMPLE_ON_CPU] = FLAME_cpu,
-                                          [SAMPLE_OFF_CPU] = FLAME_offcpu,
-                                          [SAMPLE_RUNNABLE] = FLAME_runnable};
 
 static int name_of(struct flame_names *names, const char *text, uint32_t *name)
 {
@@ -71,7 +68,7 @@ static int take(void *context, const struct sample *sample)
     struct flame_names *names = &live->tree->names;
     uint32_t frames[FLAME_MAX_FRAMES];
     struct flame_sample folded = {.frames = frames,
-                                  .kind = kind_of[sample->kind],
+                                  .kind = flame_kind_of_sample[sample->kind],
                                   .begin_ns = sample->begin_ns,
                                   .value_ns = sample->value_ns,
                                   .count = sample->count};
@@ -185,11 +182,8 @@ static int note_counts(const struct live *live)
                             "ones, or the kernel's, are left out",
                             live->cut);
     if (result == 0 && live->idle_waits > 0)
-        result = flame_tree_note(tree,
-                                 "%" PRIu64 " waits of threads that had nothing to do (poll, "
-                                 "condition variables, %.1f s in all) are left out: --idle shows "
-                                 "them",
-                                 live->idle_waits, (double)live->idle_ns / 1e9);
+        result = flame_tree_note(
+            tree, "%s", sample_words_idle(live->idle_waits, live->idle_ns, text, sizeof(text)));
     if (result == 0 && live->after_ns >= BEGINNING_NS)
         result = flame_tree_note(tree,
                                  "optrail used %.2f s of CPU until its first second was over, then "
@@ -207,14 +201,8 @@ static int finish(struct live *live)
         return result;
     if (counts.taken > 0)
         return note_counts(live);
-    if (counts.filtered > 0)
-        return err_set(ENODATA, "none of the %" PRIu64 " samples is of what was asked for",
-                       counts.filtered);
-    if (live->idle_waits > 0)
-        return err_set(ENODATA,
-                       "all %" PRIu64 " waits are of threads that had nothing to do: --idle shows "
-                       "them",
-                       live->idle_waits);
+    if (counts.filtered + live->idle_waits > 0)
+        return sample_words_none_left(counts.filtered, live->idle_waits);
     return err_set(ENODATA, "there are no samples: no thread of it %s in this time",
                    live->kinds >> FLAME_cpu & 1 ? "was seen on a CPU" : "left a CPU");
 }

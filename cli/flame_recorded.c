@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "err.h"
+#include "flame_samples.h"
 #include "interrupt.h"
 #include "record.h"
 #include "temporary_trace.h"
@@ -19,21 +20,6 @@ bool flame_needs_events(const struct flame_request *request, const struct flame_
         needs = needs || options->by[i] == FLAME_BY_OP || options->by[i] == FLAME_BY_STAGE ||
                 options->by[i] == FLAME_BY_WAKER;
     return needs;
-}
-
-static uint32_t samples_of(uint32_t kinds)
-{
-    static const struct {
-        enum flame_kind kind;
-        enum sample_kind sample;
-    } rows[] = {{FLAME_cpu, SAMPLE_ON_CPU},
-                {FLAME_offcpu, SAMPLE_OFF_CPU},
-                {FLAME_runnable, SAMPLE_RUNNABLE}};
-    uint32_t samples = 0;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (kinds >> rows[i].kind & 1)
-            samples |= 1u << rows[i].sample;
-    return samples;
 }
 
 static int draw(const struct flame_request *request, const struct flame_renderer *renderer,
@@ -77,7 +63,7 @@ int flame_run_recorded(const struct flame_request *request,
         .targets = *options->targets,
         .seconds = options->seconds,
         .trace = recorded,
-        .samples = samples_of(asked.options.kinds),
+        .samples = flame_sample_kinds(asked.options.kinds),
         .sample_rate = options->rate,
         .locks = renderer->timeline || asked.options.kinds >> FLAME_lock & 1,
     };

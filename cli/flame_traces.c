@@ -16,6 +16,7 @@
 #include "path.h"
 #include "reader.h"
 #include "recorded_path.h"
+#include "sample_words.h"
 #include "supervise.h"
 
 /* One flame graph of traces, while it is made. */
@@ -103,6 +104,7 @@ static void add_counts(struct flame_trace_counts *to, const struct flame_trace_c
     to->samples.idle_waits += from->samples.idle_waits;
     to->samples.idle_ns += from->samples.idle_ns;
     to->samples.cut += from->samples.cut;
+    to->samples.unnamed += from->samples.unnamed;
 }
 
 /* Reads the traces of one side; twice if only the slowest ops are wanted. */
@@ -205,19 +207,18 @@ static int note_samples(const struct traces *traces, struct flame_tree *tree)
         {counts->unusable, "events tell what no sample can hold, and are left out"},
         {counts->no_stack, "samples have no known stack"},
         {counts->cut, "samples had more frames than there is room for"},
+        {counts->unnamed, "names of threads found no room: they are shown by their numbers"},
         {by_op ? counts->no_op : 0, "samples are of threads that worked for no op"},
         {by_op ? counts->op_unknown : 0, "samples are of ops that did not come to their end"},
     };
+    char text[160];
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].value > 0)
             result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);
     if (result == 0 && counts->idle_waits > 0)
-        result = flame_tree_note(tree,
-                                 "%" PRIu64 " waits of threads that had nothing to do (poll, "
-                                 "condition variables, %.1f s in all) are left out: --idle shows "
-                                 "them",
-                                 counts->idle_waits, (double)counts->idle_ns / 1e9);
+        result = flame_tree_note(
+            tree, "%s", sample_words_idle(counts->idle_waits, counts->idle_ns, text, sizeof(text)));
     return result;
 }
 
@@ -230,14 +231,8 @@ static int finish_tree(struct traces *traces, struct flame_tree **tree)
     int result = flame_fold_finish(fold);
     struct flame_fold_counts counts = flame_fold_counts(fold);
     if (result == 0 && counts.taken == 0)
-        return counts.filtered > 0
-                   ? err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
-                             counts.filtered, plural(counts.filtered))
-               : traces->counts.samples.idle_waits > 0
-                   ? err_set(ENODATA,
-                             "all %" PRIu64 " waits are of threads that had nothing to do: --idle "
-                             "shows them",
-                             traces->counts.samples.idle_waits)
+        return counts.filtered + traces->counts.samples.idle_waits > 0
+                   ? sample_words_none_left(counts.filtered, traces->counts.samples.idle_waits)
                : *traces->damage
                    ? err_set(EBADMSG, "%s; there is no sample of this kind before", traces->damage)
                    : err_set(ENODATA, "%s: holds no samples of this kind%s",

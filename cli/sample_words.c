@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample_words.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "err.h"
+#include "plural.h"
 
 void sample_words_stacks(const struct sample_counts *counts, char *text, size_t size)
 {
@@ -52,4 +56,24 @@ bool sample_words_lost(const struct sample_counts *counts, size_t index, char *t
         return true;
     }
     return false;
+}
+
+const char *sample_words_idle(uint64_t waits, uint64_t ns, char *text, size_t size)
+{
+    snprintf(text, size,
+             "%" PRIu64
+             " waits of threads that had nothing to do (poll, condition variables, %.1f s "
+             "in all) are left out: --idle shows them",
+             waits, (double)ns / 1e9);
+    return text;
+}
+
+int sample_words_none_left(uint64_t filtered, uint64_t idle_waits)
+{
+    if (filtered > 0)
+        return err_set(ENODATA, "none of the %" PRIu64 " sample%s is of what was asked for",
+                       filtered, plural(filtered));
+    return err_set(ENODATA,
+                   "all %" PRIu64 " waits are of threads that had nothing to do: --idle shows them",
+                   idle_waits);
 }

@@ -12,19 +12,9 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "trace_directory.h"
 
 #define DEPTH 16 /* directories that are open at once while the tree is walked */
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)place;
-    if (type == FTW_DP)
-        rmdir(path);
-    else
-        unlink(path);
-    return 0;
-}
 
 /* Signals to the group are not for it: it ends when nobody holds the other end of the pipe. */
 _Noreturn static void keep(const char *path, int alive)
@@ -38,7 +28,7 @@ _Noreturn static void keep(const char *path, int alive)
             close(standard);
     while (read(alive, &nothing, 1) < 0 && errno == EINTR)
         ;
-    nftw(path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS);
+    trace_directory_remove(path);
     _exit(0);
 }
 

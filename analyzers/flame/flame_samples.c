@@ -7,9 +7,18 @@
 
 #include "err.h"
 
-static const enum flame_kind kind_of[SAMPLE_KIND_COUNT] = {[SAMPLE_ON_CPU] = FLAME_cpu,
-                                                           [SAMPLE_OFF_CPU] = FLAME_offcpu,
-                                                           [SAMPLE_RUNNABLE] = FLAME_runnable};
+const enum flame_kind flame_kind_of_sample[SAMPLE_KIND_COUNT] = {[SAMPLE_ON_CPU] = FLAME_cpu,
+                                                                 [SAMPLE_OFF_CPU] = FLAME_offcpu,
+                                                                 [SAMPLE_RUNNABLE] =
+                                                                     FLAME_runnable};
+
+uint32_t flame_sample_kinds(uint32_t kinds)
+{
+    uint32_t samples = 0;
+    for (int i = 0; i < SAMPLE_KIND_COUNT; i++)
+        samples |= (kinds >> flame_kind_of_sample[i] & 1) << i;
+    return samples;
+}
 
 void flame_samples_free(struct flame_samples *samples)
 {
@@ -40,7 +49,7 @@ bool flame_samples_begin(struct flame_samples *samples, const struct optrail_eve
     wait->chain_count = 0;
     samples->counts.taken += sample->weight;
     uint32_t kinds = samples->fold ? flame_fold_options(samples->fold)->kinds : 0;
-    if (!(kinds >> kind_of[sample->kind] & 1))
+    if (!(kinds >> flame_kind_of_sample[sample->kind] & 1))
         return false;
     if (!sample_reason_rows[sample->reason].idle || samples->idle)
         return true;
@@ -132,7 +141,7 @@ int flame_samples_add(struct flame_samples *samples, const struct flame_wait *wa
     const struct thread_sample *taken = &wait->sample;
     const struct path_stage *in = op ? flame_op_stage(op, thread_sample_begin(taken)) : NULL;
     struct flame_sample sample = {.frames = samples->frames,
-                                  .kind = kind_of[taken->kind],
+                                  .kind = flame_kind_of_sample[taken->kind],
                                   .side = samples->side,
                                   .begin_ns = thread_sample_begin(taken),
                                   .value_ns = taken->weight * taken->spent_ns,

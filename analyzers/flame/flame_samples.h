@@ -7,6 +7,13 @@
 #include "flame_waits.h"
 #include "lock_table.h"
 
+/* Which time a sample of that kind is. */
+extern const enum flame_kind flame_kind_of_sample[SAMPLE_KIND_COUNT];
+
+/* The kinds of samples that these kinds of time (a bit set of enum flame_kind) are made of, as a
+ * bit set of enum sample_kind; 0: none. */
+uint32_t flame_sample_kinds(uint32_t kinds);
+
 struct flame_sample_counts {
     uint64_t taken;    /* samples, as the others: with what they stand for */
     uint64_t unusable; /* events that hold what no sample can hold */
@@ -14,6 +21,7 @@ struct flame_sample_counts {
     uint64_t no_stack;            /* their stacks are not known */
     uint64_t idle_waits, idle_ns; /* left out */
     uint64_t cut;                 /* had more frames than there is room for */
+    uint64_t unnamed;             /* names of threads for which there was no room */
 };
 
 /* Samples of threads, as a trace tells them, on their way into a fold. */

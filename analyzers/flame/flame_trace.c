@@ -436,6 +436,7 @@ int flame_trace_end(struct flame_trace *trace)
         result = flame_waits_flush(trace->waits);
     trace->counts.unpaired = flame_waits_unpaired(trace->waits);
     trace->counts.samples = trace->samples.counts;
+    trace->counts.samples.unnamed = trace->samples.threads.no_room;
     if (result == 0 && trace->slowest)
         result = flame_slowest_tell(trace->slowest, trace->options.timeline);
     return result;
