@@ -262,6 +262,16 @@ static bool append(struct text *text, const char *more, bool clean)
     return true;
 }
 
+size_t symbols_text_depth(const char *text)
+{
+    size_t depth = *text != 0;
+    while ((text = strchr(text, ';')) != NULL) {
+        depth++;
+        text++;
+    }
+    return depth;
+}
+
 char *symbols_text(struct unwinder *unwinder, const uint64_t *frames, size_t count, bool whole)
 {
     struct text text = {0};

@@ -34,6 +34,9 @@ int symbols_debuginfod(struct unwinder *unwinder);
  * caller, who frees it; NULL with the message for want of memory. `whole`: the functions whole. */
 char *symbols_text(struct unwinder *unwinder, const uint64_t *frames, size_t count, bool whole);
 
+/* How many frames such a text has. */
+size_t symbols_text_depth(const char *text);
+
 /* Shortens a demangled C++ name for people into `out`; returns out. */
 char *symbols_shorten(const char *demangled, char *out, size_t size);
 

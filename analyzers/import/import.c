@@ -108,7 +108,7 @@ static void keep(struct import *import, int result)
 }
 
 /* No figure of this unit is larger: eleven days, rates that nothing has, what 60 bits count. */
-static double largest(const char *unit)
+double import_largest(const char *unit)
 {
     static const struct {
         const char *unit;
@@ -124,7 +124,7 @@ static double largest(const char *unit)
 
 bool import_possible(struct import *import, double value, const char *unit)
 {
-    if (value >= 0 && value <= largest(unit))
+    if (value >= 0 && value <= import_largest(unit))
         return true;
     import_count(import, "figures_impossible", 1);
     return false;

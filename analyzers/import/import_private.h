@@ -7,6 +7,8 @@
 /* What the readers of formats have in common. None returns a failure: the first one is kept, and
  * import_take and import_finish return it. */
 
+/* No figure of this unit is larger. */
+double import_largest(const char *unit);
 /* Whether a figure of this unit can be: no number, a negative one and one that is larger than
  * anything is are counted. */
 bool import_possible(struct import *import, double value, const char *unit);

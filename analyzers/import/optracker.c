@@ -8,6 +8,7 @@
 #include "optracker_stages.h"
 #include "time_stamp.h"
 #include "tolerant_json.h"
+#include "units.h"
 
 /*
  * OpTracker's dumps: historic, slow, in flight, of all versions. They differ in where events stand
@@ -16,8 +17,7 @@
  */
 #define MOST_EVENTS 1024 /* of one op; it may be put aside again and again */
 /* An event is a stamp of microseconds: less than this is no contradiction, ns. */
-#define SLACK      1000000
-#define LONGEST_OP 1e6 /* s: eleven days, as for all latencies; who waits may be older */
+#define SLACK 1000000
 
 struct event {
     const char *text;
@@ -217,7 +217,7 @@ static bool read_duration(struct dump *dump, const struct tolerant_node *node, d
 {
     double any;
 
-    if (read_seconds(node, "duration", seconds) && *seconds <= LONGEST_OP)
+    if (read_seconds(node, "duration", seconds) && *seconds <= import_largest("s"))
         return *seconds > 0;
     if (node && tolerant_number(node, "duration", &any))
         import_count(dump->import, "wrapped_durations", 1);
@@ -266,7 +266,8 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
         leave_out(dump, "ops_of_unknown_latency");
         return;
     }
-    if (dump->count && (double)(dump->events[dump->count - 1].ns - begin) > LONGEST_OP * 1e9) {
+    if (dump->count &&
+        (double)(dump->events[dump->count - 1].ns - begin) > import_largest("s") * 1e9) {
         leave_out(dump, "figures_impossible");
         return;
     }
@@ -318,19 +319,6 @@ static void explain(const struct dump *dump, char *text, size_t size)
         snprintf(text, size, " The op waited for a worker thread and its placement group.");
 }
 
-/* With three digits. */
-static const char *duration(uint64_t ns, char *text, size_t size)
-{
-    static const char *const names[] = {"µs", "ms", "s"};
-    double value = (double)ns / 1e3;
-    size_t unit = 0;
-
-    for (; unit < 2 && value >= 999.5; unit++)
-        value /= 1e3;
-    snprintf(text, size, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, names[unit]);
-    return text;
-}
-
 static void say(struct dump *dump)
 {
     struct import *import = dump->import;
@@ -346,7 +334,7 @@ static void say(struct dump *dump)
                    "%s: an op took %.5g s in all, but the events that survived reach only %s "
                    "after its begin: where the rest went is not in this text.",
                    name, (double)dump->missing_of_ns / 1e9,
-                   duration(dump->missing_seen_ns, text, sizeof(text)));
+                   unit_duration(dump->missing_seen_ns, text, sizeof(text)));
     /* where most is missing, what is there explains nothing */
     if (dump->longest_ns && dump->total_ns && 2 * dump->missing_ns < dump->total_ns) {
         explain(dump, text, sizeof(text));

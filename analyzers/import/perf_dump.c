@@ -46,7 +46,7 @@ static void check_mean(struct import *import, const char *source, const struct t
 
 static bool can_be(const struct average *average)
 {
-    return average->told && average->mean > 0 && average->mean < 1e6;
+    return average->told && average->mean > 0 && average->mean < import_largest("s");
 }
 
 /* Of ops of a kind: how long they take in all, and how long once a thread has taken them. */

@@ -161,7 +161,7 @@ static void take_line(struct bench *bench, const char *line)
     if (bench->size <= 0 || scan_row(line, row, 5) != 4 || !(row[0] >= 0) || !(row[1] >= 0) ||
         !(row[2] >= 0) || !(row[3] >= 0))
         return;
-    if (row[2] > 1e10 || row[3] > 1e15) {
+    if (row[2] > import_largest("op/s") || row[3] > import_largest("B/s")) {
         import_count(bench->import, "rows_unusable", 1);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lock_events.h"
 
-#include <string.h>
+#include "symbols.h"
 
 static uint64_t pack(uint64_t high, uint64_t low)
 {
@@ -55,11 +55,8 @@ size_t lock_wait_events(const struct lock_wait *wait, struct optrail_event *even
 struct optrail_event lock_stack_event(const struct lock_wait *wait, uint32_t stack,
                                       const char *frames)
 {
-    uint64_t depth = *frames != 0;
-    for (const char *at = frames; (at = strchr(at, ';')) != NULL; at++)
-        depth++;
     struct optrail_event event =
-        event_of(wait, POINT_stack_define, (uint64_t)(uintptr_t)frames, depth);
+        event_of(wait, POINT_stack_define, (uint64_t)(uintptr_t)frames, symbols_text_depth(frames));
     event.key = stack;
     return event;
 }

@@ -2,20 +2,12 @@
 #include "sample_feed.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "err.h"
 #include "sample_texts.h"
+#include "symbols.h"
 
 #define MAX_TEXT EVENT_TEXT_MAX
-
-static uint32_t depth_of(const char *text)
-{
-    uint32_t depth = *text != 0;
-    for (; (text = strchr(text, ';')) != NULL; text++)
-        depth++;
-    return depth;
-}
 
 /* Text `number`, which begins with what is not told, as an event of this thread. */
 static int tell(struct sample_feed *feed, const struct optrail_event *event, uint32_t number,
@@ -51,7 +43,7 @@ static int number_stack(struct sample_feed *feed, const struct thread_sample *sa
     *stack = SAMPLE_FEED_STACKS + number;
     struct optrail_event event = {.time_ns = sample->end_ns,
                                   .key = *stack,
-                                  .arg1 = depth_of(text + prefix),
+                                  .arg1 = symbols_text_depth(text + prefix),
                                   .pid = sample->pid,
                                   .tid = sample->tid,
                                   .point = POINT_stack_define};
