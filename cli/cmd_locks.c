@@ -91,9 +91,7 @@ static int run(int argc, char **argv)
         output.format = "locks";
     int result = report_output_check(&output, path, argc, argv);
     if (result == 0)
-        result = inputs_differ(argc, argv);
-    if (result == 0)
-        result = inputs_are_no_copies(argc, argv);
+        result = inputs_count_once(argc, argv);
     if (result < 0)
         return result;
     if (argc == 0)

@@ -156,9 +156,7 @@ static int run(int argc, char **argv)
 {
     int result = report_output_check(&output, path, argc, argv);
     if (result == 0)
-        result = inputs_differ(argc, argv);
-    if (result == 0)
-        result = inputs_are_no_copies(argc, argv);
+        result = inputs_count_once(argc, argv);
     return result < 0 ? result : report_traces(argc, argv, path, &output);
 }
 

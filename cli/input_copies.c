@@ -84,12 +84,13 @@ static bool is_copy(const char *one, const char *other, int deep)
     return left.st_size == 0 ? deep > 0 : have_same_bytes(one, other);
 }
 
-int inputs_are_no_copies(int count, char *const *names)
+int inputs_count_once(int count, char *const *names)
 {
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++)
-            if (names[i] && names[j] && is_copy(names[i], names[j], 0))
-                return err_set(EINVAL, "%s is a copy of %s: it would count twice", names[i],
-                               names[j]);
-    return 0;
+    int result = inputs_differ(count, names);
+    for (int i = 0; result == 0 && i < count; i++)
+        for (int j = 0; result == 0 && j < i; j++)
+            if (is_copy(names[i], names[j], 0))
+                result =
+                    err_set(EINVAL, "%s is a copy of %s: it would count twice", names[i], names[j]);
+    return result;
 }

@@ -75,12 +75,11 @@ static bool is_in_trace(const char *file, const struct stat *input)
 {
     char path[PATH_MAX], metadata[PATH_MAX + 16];
     struct stat status;
-    bool traced = false;
 
     if (!resolve(file, path))
         return false;
     const char *slash = strrchr(path, '/');
-    traced = slash && strcmp(slash, "/metadata") == 0;
+    bool traced = slash && strcmp(slash, "/metadata") == 0;
     while (go_up(path)) {
         snprintf(metadata, sizeof(metadata), "%s/metadata", path);
         traced = traced || access(metadata, F_OK) == 0;

@@ -10,9 +10,10 @@
 /* Fails with -EINVAL when two of the names are one file or directory: it would count twice. */
 int inputs_differ(int count, char *const *names);
 
-/* Fails with -EINVAL when two of the names are files or directories (with all that is in them) of
- * the same bytes: no two runs are. Reads them as far as they agree. One thread at a time. */
-int inputs_are_no_copies(int count, char *const *names);
+/* Fails with -EINVAL when a run would count twice: two of the names are one, or files or
+ * directories (with all that is in them) of the same bytes, which no two runs are. Reads them as
+ * far as they agree. One thread at a time. */
+int inputs_count_once(int count, char *const *names);
 
 /* Fails with -EINVAL when writing `output` (NULL: none) would destroy what is read: it is one of
  * the names (NULL among them is passed over), by whatever path, or lies in the directory of a CTF

@@ -28,6 +28,13 @@ struct diff_runs {
 int render_diff_html(const struct report_diff *diff, const struct diff_runs sides[2], bool all,
                      FILE *out);
 
+/* "+9.8 %*", or what stands where there is nothing to say. `chance` is in the place of the star
+ * when the change may be chance. Both return `text`; 64 bytes are enough. */
+const char *diff_change_text(const struct diff_value *value, const char *chance, char *text,
+                             size_t size);
+/* "+8.1 to +11.4", the bounds in per cent; "" when nothing was tested. */
+const char *diff_interval_text(const struct diff_value *value, char *text, size_t size);
+
 /* Whether the stage took enough of the whole op, or changed, to be shown unasked. */
 bool diff_row_is_shown(const struct diff_row *row, const struct diff_row *whole);
 

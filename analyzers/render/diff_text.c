@@ -17,28 +17,41 @@ static double relative(double change, double before)
     return before > 0 ? 100 * change / before : 0;
 }
 
-/* "+9.8 %*", or what stands where there is nothing to say. */
+const char *diff_change_text(const struct diff_value *value, const char *chance, char *text,
+                             size_t size)
+{
+    const char *mark = value->significant ? "*" : chance;
+    if (value->before <= 0 && value->after <= 0)
+        snprintf(text, size, "-");
+    else if (!value->tested)
+        snprintf(text, size, "few ops");
+    else if (value->before <= 0)
+        snprintf(text, size, "new%s", mark);
+    else
+        snprintf(text, size, "%+.1f %%%s", relative(value->change, value->before), mark);
+    return text;
+}
+
+const char *diff_interval_text(const struct diff_value *value, char *text, size_t size)
+{
+    *text = '\0';
+    if (value->tested && value->before > 0)
+        snprintf(text, size, "%+.1f to %+.1f", relative(value->low, value->before),
+                 relative(value->high, value->before));
+    return text;
+}
+
 static void cell(FILE *out, const struct diff_value *value, size_t width)
 {
-    char text[40];
-    if (value->before <= 0 && value->after <= 0)
-        snprintf(text, sizeof(text), "-");
-    else if (!value->tested)
-        snprintf(text, sizeof(text), "few ops");
-    else if (value->before <= 0)
-        snprintf(text, sizeof(text), "new%s", value->significant ? "*" : " ");
-    else
-        snprintf(text, sizeof(text), "%+.1f %%%s", relative(value->change, value->before),
-                 value->significant ? "*" : " ");
+    char text[64];
+    diff_change_text(value, " ", text, sizeof(text));
     text_cell(out, text, text_columns(text), width, 1);
 }
 
 static void interval(FILE *out, const struct diff_value *value, size_t width)
 {
-    char text[64] = "";
-    if (value->tested && value->before > 0)
-        snprintf(text, sizeof(text), "%+.1f to %+.1f", relative(value->low, value->before),
-                 relative(value->high, value->before));
+    char text[64];
+    diff_interval_text(value, text, sizeof(text));
     text_cell(out, text, text_columns(text), width, 1);
 }
 

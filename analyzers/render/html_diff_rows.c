@@ -12,31 +12,21 @@
 #define BAR_WIDTH  220
 #define BAR_MIDDLE 110
 
-/* "+9.8 %*", or what stands where there is nothing to say. */
 static void change_cell(const struct diff_value *value, FILE *out)
 {
-    char text[48];
-    if (value->before <= 0 && value->after <= 0)
-        snprintf(text, sizeof(text), "-");
-    else if (!value->tested)
-        snprintf(text, sizeof(text), "few ops");
-    else if (value->before <= 0)
-        snprintf(text, sizeof(text), "new%s", value->significant ? "*" : "");
-    else
-        snprintf(text, sizeof(text), "%+.1f %%%s", 100 * value->change / value->before,
-                 value->significant ? "*" : "");
+    char text[64];
     fprintf(out, "<td class=\"n%s\">%s</td>",
             !value->significant ? ""
             : value->change > 0 ? " slower"
                                 : " faster",
-            text);
+            diff_change_text(value, "", text, sizeof(text)));
 }
 
 static void interval_cell(const struct diff_value *value, FILE *out)
 {
-    if (value->tested && value->before > 0)
-        fprintf(out, "<td class=\"n\">%+.1f to %+.1f</td>", 100 * value->low / value->before,
-                100 * value->high / value->before);
+    char text[64];
+    if (*diff_interval_text(value, text, sizeof(text)))
+        fprintf(out, "<td class=\"n\">%s</td>", text);
     else
         fputs("<td></td>", out);
 }
