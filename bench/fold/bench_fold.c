@@ -139,7 +139,7 @@ static int compare(const char *directory, int rounds)
     struct outcome *shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double clock[MAX_ROUNDS], processor[MAX_ROUNDS];
-    struct outcome bare, whole;
+    struct outcome bare = {0}, whole = {0};
 
     if (shared == MAP_FAILED)
         return err_no_memory();
