@@ -297,7 +297,7 @@ def case_lies():
 
     # in the function, at instructions and in the middle of some; and in front of it
     inside = "its symbol does not begin a function"
-    lie([("osd.class_call", moved(1), inside), ("tier.promote", moved(2), inside),
+    lie([("osd.class_call", moved(1), inside), ("parked.cache_full", moved(2), inside),
          ("parked.missing", moved(5), inside), ("parked.blocked", moved(9), inside),
          ("tier.proxy_read", moved(-1), inside)])
 
@@ -305,7 +305,7 @@ def case_lies():
         return lambda program, symbol: program.change(symbol, value=address)
 
     nowhere = "the program has no such function"
-    lie([("osd.class_call", put(0xfffffffffffffff0), nowhere), ("tier.promote", put(1 << 40), nowhere),
+    lie([("osd.class_call", put(0xfffffffffffffff0), nowhere), ("parked.cache_full", put(1 << 40), nowhere),
          ("parked.missing", put(8), nowhere),
          ("parked.blocked", lambda program, symbol: program.change(
              symbol, value=program.value("some_data")), nowhere)])
@@ -318,7 +318,7 @@ def case_lies():
 
     lie([("osd.class_call", lambda program, symbol: program.change(symbol, type=ifunc),
           "it is chosen when the program starts: the symbol is of what chooses"),
-         ("tier.promote", also("another_function"), "the program has several functions of that pattern"),
+         ("parked.cache_full", also("another_function"), "the program has several functions of that pattern"),
          # data does not count beside code
          ("parked.missing", also("some_data", type=function), None),
          ("parked.blocked", sized(0), None), ("parked.degraded", sized(1), None),

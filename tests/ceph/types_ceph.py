@@ -134,7 +134,7 @@ def restart(cluster):
 def make_cache(cluster):
     for pool in ("base", "cache"):
         cluster.ceph("osd", "pool", "create", pool, "1", "1")
-    put(cluster, "base", [f"cold-{i}" for i in range(8)])
+    put(cluster, "base", [f"cold-{i}" for i in range(14)])
     cluster.ceph("osd", "tier", "add", "base", "cache")
     cluster.ceph("osd", "tier", "cache-mode", "cache", "proxy")
     for name, value in (("hit_set_type", "bloom"), ("hit_set_count", "1"), ("hit_set_period", "3600"),
@@ -170,9 +170,38 @@ def case_cache():
         assert promoted.op("class method")["count"] == 3, promoted.counts()
         blocked = promoted.stage("class method", "parked.blocked")
         assert blocked["count"] == 3 and blocked["share"] > 0.2, blocked
+        reads_that_promote(cluster)
         full(cluster)
         garbage(cluster)
         assert cluster.errors() == before, cluster.errors()
+
+
+def promoted_all(cluster, names):
+    return set(names) <= set(cluster.rados("cache", "ls").split())
+
+
+def reads_that_promote(cluster):
+    """Which reads take their object into the cache pool: the first, or the second within a while."""
+    for recency, names, rounds in (
+            (0, ["cold-8", "cold-9", "cold-10"], ["promoted read", "read"]),
+            (1, ["cold-11", "cold-12", "cold-13"], ["proxied read", "promoted read", "read"])):
+        cluster.ceph("osd", "pool", "set", "cache", "min_read_recency_for_promote", str(recency))
+        for expected in rounds:
+            with Attached(cluster) as attached:
+                for name in names:
+                    cluster.rados("base", "get", name, "/dev/null")
+                if expected == "promoted read":
+                    tracing.wait_for("the objects to be in the cache",
+                                     lambda: promoted_all(cluster, names))
+            attached.check()
+            # beside the clients' reads there are the cache pool's own, of the base pool
+            counts = {name: count for name, count in attached.counts().items()
+                      if name in ("promoted read", "proxied read")}
+            assert counts == ({expected: 3} if expected != "read" else {}), (recency, counts)
+            assert attached.op("read")["count"] >= 3, attached.counts()
+            if expected != "read":  # it is answered by proxy
+                assert attached.stage(expected, "tier.proxy_read")["share"] > 0.3
+            print(f"recency {recency}: {attached.counts()}")
 
 
 def full(cluster):
