@@ -33,21 +33,43 @@ static bool add_data(const char *operation, uint64_t *bytes)
     return true;
 }
 
+/* Where the list of operations begins, as in "... object [write 0~512] snapc 4=[4,3] ondisk e5)":
+ * the last one in brackets of its own, since an object's name may hold another. What is in its
+ * brackets may have brackets. NULL: there is none, or the text is cut off where it cannot be told.
+ */
+static const char *operations_of(const char *description)
+{
+    const char *list = NULL;
+    size_t depth = 0;
+
+    for (const char *at = description + strlen(description); at-- > description;) {
+        if (*at == ']')
+            depth++;
+        if (*at != '[')
+            continue;
+        bool own = at > description && at[-1] == ' ';
+        if (depth > 0)
+            depth--;
+        else if (own) /* it is not closed: what was found within or before it is no list */
+            return NULL;
+        if (depth == 0 && own && !list)
+            list = at;
+    }
+    return list;
+}
+
 /* What the operations in "[set-alloc-hint ...,write 0~4096,write 8192~512]" move. False: no list is
  * there, as in what was not decoded or was cut off, or a length in it cannot be. */
-static bool data_in(const char *description, uint64_t *bytes)
+static bool data_in(const char *list, uint64_t *bytes)
 {
-    const char *at = strstr(description, " [");
-
     *bytes = 0;
-    if (!at || !strchr(at, ']'))
+    if (!list)
         return false;
-    at++;
     do {
-        if (!add_data(++at, bytes))
+        if (!add_data(++list, bytes))
             return false;
-        at += strcspn(at, ",]");
-    } while (*at == ',');
+        list += strcspn(list, ",]");
+    } while (*list == ',');
     return true;
 }
 
@@ -55,6 +77,7 @@ void optracker_describe(const char *description, struct import_op *op)
 {
     static const char *const writes[] = {"+write",   "[write",  "writefull", "append",   "delete",
                                          "omap-set", "omap-rm", "setxattr",  "truncate", "zero"};
+    const char *list = operations_of(description);
 
     if (sscanf(description, "osd_op(client.%" SCNu64 ".%*u:%" SCNu64, &op->client, &op->tid) < 2)
         op->client = op->tid = 0;
@@ -65,7 +88,7 @@ void optracker_describe(const char *description, struct import_op *op)
         snprintf(op->type, sizeof(op->type),
                  strchr(description, '[') || strchr(description, '+') ? "read" : "client op");
         for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
-            if (strstr(description, writes[i]))
+            if (strstr(list ? list : description, writes[i]))
                 snprintf(op->type, sizeof(op->type), "write");
     } else if (strncmp(description, "osd_repop(", 10) == 0 ||
                strncmp(description, "osd_sub_op(", 11) == 0)
@@ -77,5 +100,5 @@ void optracker_describe(const char *description, struct import_op *op)
     if (!*op->type)
         snprintf(op->type, sizeof(op->type), "unnamed op");
     /* a copy's description does not tell what is in it */
-    op->sized = strncmp(description, "osd_op(", 7) == 0 && data_in(description, &op->bytes);
+    op->sized = strncmp(description, "osd_op(", 7) == 0 && data_in(list, &op->bytes);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The figures as one table (RFC 4180): a line is one figure of one thing. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,13 @@ static void write_whole(const struct subject *subject, const char *figure, uint6
     fprintf(out, "%" PRIu64 "\r\n", value);
 }
 
+/* What was not told is an empty cell: nobody adds it up as a zero. */
+static void write_unknown(const struct subject *subject, const char *figure, FILE *out)
+{
+    write_key(subject, figure, out);
+    fputs("\r\n", out);
+}
+
 static void write_part(const struct subject *subject, const char *figure, double value, FILE *out)
 {
     write_key(subject, figure, out);
@@ -69,12 +77,28 @@ static void write_latency(const struct subject *subject, const struct report_lat
     write_whole(subject, "max_ns", latency->max, out);
 }
 
-static void write_op(const struct report_op *op, FILE *out)
+/* A part in the tail: what was imported has none. */
+static void write_tail_share(const struct subject *subject, bool imported, double share, FILE *out)
 {
+    if (imported)
+        write_unknown(subject, "tail_share", out);
+    else
+        write_part(subject, "tail_share", share, out);
+}
+
+static void write_op(const struct report *report, const struct report_op *op, FILE *out)
+{
+    bool imported = report_is_imported(report);
     struct subject subject = {"op", op->type, ""};
     write_whole(&subject, "count", op->count, out);
-    write_whole(&subject, "failed", op->failed, out);
-    write_whole(&subject, "bytes", op->bytes, out);
+    if (imported)
+        write_unknown(&subject, "failed", out);
+    else
+        write_whole(&subject, "failed", op->failed, out);
+    if (report_tells_bytes(report, op))
+        write_whole(&subject, "bytes", op->bytes, out);
+    else
+        write_unknown(&subject, "bytes", out);
     write_whole(&subject, "total_ns", op->total_ns, out);
     write_latency(&subject, &op->latency, out);
     for (size_t i = 0; i < op->stage_count; i++) {
@@ -83,13 +107,13 @@ static void write_op(const struct report_op *op, FILE *out)
         write_whole(&one, "count", stage->count, out);
         write_whole(&one, "total_ns", stage->total_ns, out);
         write_part(&one, "share", stage->share, out);
-        write_part(&one, "tail_share", stage->tail_share, out);
+        write_tail_share(&one, imported, stage->tail_share, out);
         write_latency(&one, &stage->latency, out);
     }
     subject = (struct subject){"stage", op->type, "unattributed"};
     write_whole(&subject, "total_ns", op->unattributed_ns, out);
     write_part(&subject, "share", op->unattributed_share, out);
-    write_part(&subject, "tail_share", op->unattributed_tail_share, out);
+    write_tail_share(&subject, imported, op->unattributed_tail_share, out);
 }
 
 static void write_lock(const struct report_lock *lock, FILE *out)
@@ -126,7 +150,7 @@ int render_csv(const struct report *report, const struct render_options *options
     (void)options;
     fputs("table,type,name,figure,value\r\n", out);
     for (size_t i = 0; i < report->op_count; i++)
-        write_op(&report->ops[i], out);
+        write_op(report, &report->ops[i], out);
     for (size_t i = 0; i < report->lock_count; i++)
         write_lock(&report->locks[i], out);
     write_losses(report, out);

@@ -87,11 +87,13 @@ static void write_ops(const struct report *report, FILE *out)
         write_histogram(&report->ops[i], out);
     write_head("op_bytes_total", "counter", "Data in and out of the ops.", out);
     for (size_t i = 0; i < report->op_count; i++) {
+        if (!report_tells_bytes(report, &report->ops[i]))
+            continue;
         write_op_name("op_bytes_total", &report->ops[i], NULL, out);
         fprintf(out, "} %" PRIu64 "\n", report->ops[i].bytes);
     }
     write_head("op_failed_total", "counter", "Ops that were answered with an error.", out);
-    for (size_t i = 0; i < report->op_count; i++) {
+    for (size_t i = 0; i < report->op_count && !report_is_imported(report); i++) {
         write_op_name("op_failed_total", &report->ops[i], NULL, out);
         fprintf(out, "} %" PRIu64 "\n", report->ops[i].failed);
     }
@@ -163,7 +165,8 @@ int render_prometheus(const struct report *report, const struct render_options *
 {
     (void)options;
     write_head("observed_seconds", "gauge", "The span of time that the report is of.", out);
-    fprintf(out, "optrail_observed_seconds %.9g\n", report->source.seconds);
+    if (!report_is_imported(report))
+        fprintf(out, "optrail_observed_seconds %.9g\n", report->source.seconds);
     write_ops(report, out);
     write_stages(report, out);
     write_locks(report, out);

@@ -132,8 +132,7 @@ static void heading(FILE *out, const struct report *report, const struct report_
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "   %s/s",
             unit_rate((double)op->count / report->source.traced_seconds, number, sizeof(number)));
-    /* what other tools printed seldom tells the size */
-    if (op->bytes > 0 || !report_is_imported(report))
+    if (report_tells_bytes(report, op))
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "   %s",
             unit_size(op->count ? op->bytes / op->count : 0, number, sizeof(number)));

@@ -413,6 +413,11 @@ bool report_is_imported(const struct report *report)
     return report->source.kind && strcmp(report->source.kind, "import") == 0;
 }
 
+bool report_tells_bytes(const struct report *report, const struct report_op *op)
+{
+    return op->bytes > 0 || !report_is_imported(report);
+}
+
 int report_add_note(struct report *report, const char *format, ...)
 {
     va_list arguments;

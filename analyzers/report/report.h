@@ -383,9 +383,11 @@ int report_add_figure(struct report *report, const char *source, const char *nam
                       const char *unit); /* copies */
 /* Makes the heat's arrays: zeros. Once. */
 int report_make_heat(struct report *report, size_t windows, size_t rows);
-/* Whether it says what other tools printed: of its ops neither their times nor their tail are
- * known, and their bytes only where there are any. */
+/* Whether it says what other tools printed: of its ops neither their times, their failures nor
+ * their tail are known, and their bytes only where there are any. */
 bool report_is_imported(const struct report *report);
+/* Whether the bytes of the ops are known: what other tools printed seldom tells them. */
+bool report_tells_bytes(const struct report *report, const struct report_op *op);
 int report_add_note(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

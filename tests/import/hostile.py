@@ -61,6 +61,20 @@ class Sizes(unittest.TestCase):
         text = run(dump(op("[write 0~4096]"), op("[write 0~4096]")), "text").stdout.decode()
         self.assertRegex(text, r"\nwrite   4\.0 KiB +mean 400 ms ")
 
+    def test_an_object_s_name_is_no_operation(self):
+        for name in ("o [write 0~99]", "o [write 0~99] x", "append [delete", "[write", "o]", "o [x]]"):
+            with self.subTest(name):
+                one = op("[read 0~4096 [fadvise_dontneed]] snapc 4=[4,3]")
+                one["description"] = one["description"].replace(":o:head", f":{name}:head")
+                found = read(dump(one))["ops"][0]
+                # a bracket that nothing closes could be where the list was cut off
+                open_ended = name.count("[") > name.count("]")
+                self.assertEqual(found["bytes"], 0 if open_ended and " [" in name else 4096)
+                self.assertEqual(found["type"], "write" if name == "append [delete" else "read")
+        cut = op("[write 0~4096")
+        cut["description"] = cut["description"].replace(":o:head", ":o [write 0~99]:head")
+        self.assertEqual(read(dump(cut))["ops"][0]["bytes"], 0)
+
     def test_no_size_is_none_and_not_zero(self):
         huge = "9" * 40
         for one in (op("+write"), op("[write 0~4096", tid=1), op(f"[write 0~{huge}]"),
@@ -72,6 +86,21 @@ class Sizes(unittest.TestCase):
         report = read(dump(op("[write 0~4096]"), op("+write", tid=10)))
         self.assertEqual(report["notes"], ["write: the size of 1 of 2 ops is not told; in the mean it "
                                            "counts as none"])
+
+    def test_other_programs_are_not_told_zeros(self):
+        told, untold = (run(dump(op(operations)), "csv").stdout.decode()
+                        for operations in ("[write 0~4096]", "+write"))
+        self.assertIn("op,write,,bytes,4096\r\n", told)
+        self.assertIn("op,write,,bytes,\r\n", untold)
+        for figures in (told, untold):  # nobody knows them of an import
+            self.assertIn("op,write,,failed,\r\n", figures)
+            self.assertRegex(figures, r"stage,write,unattributed,tail_share,\r\n")
+        told, untold = (run(dump(op(operations)), "prometheus").stdout.decode()
+                        for operations in ("[write 0~4096]", "+write"))
+        self.assertIn('optrail_op_bytes_total{type="write",path=""} 4096\n', told)
+        for name in ("optrail_op_bytes_total", "optrail_op_failed_total", "optrail_observed_seconds"):
+            self.assertNotRegex(untold, rf"(?m)^{name}\b")
+        self.assertIn("optrail_op_latency_seconds_count", untold)
 
     def test_radostrace_tells_sizes(self):
         sizes = {row["type"]: row["bytes"] for row in read((DATA / "radostrace.txt").read_text())["ops"]}
