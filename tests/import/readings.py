@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -241,6 +242,50 @@ rand: (groupid=0, jobs=1): err= 0: pid=4711: Thu Jan  1 00:00:00 1970
                                  "other: 10.5 iops, latency of about 2 s\n")
         self.assertEqual(report["verdict"], [])
         self.assertAlmostEqual(figure(report, "in_flight.mean", "other"), 21)
+
+    def test_two_versions_by_how_many_ops_are_quick(self):
+        """As many within 4 ms, about nine of ten; what the newer one gains is below 1 ms."""
+        older = (DATA / "fio-shares.txt").read_text()
+        newer = ("lat (usec) : 10=0.01%, 250=0.03%\nlat (usec) : 500=0.87%, 750=3.73%, 1000=7.16%\n"
+                 "lat (msec) : 2=39.15%, 4=41.48%, 10=7.26%, 20=0.24%, 50=0.07%\n")
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            for name, text in (("older.txt", older), ("newer.txt", newer)):
+                pathlib.Path(directory, name).write_text(text)
+            texts = [row["text"] for row in load(f"{directory}/older.txt", f"{directory}/newer.txt")
+                     ["verdict"] if row["cause"] == "shares"]
+        self.assertEqual([text.split(": ")[0] for text in texts], ["older.txt, fio", "newer.txt, fio"])
+        within = [{bound: float(share) for share, bound in re.findall(r"([\d.]+) % within ([\d.]+) ms",
+                                                                      text)} for text in texts]
+        self.assertEqual((within[0]["4"], within[1]["4"]), (89.3, 92.4))
+        self.assertEqual((within[0]["1"], within[1]["1"]), (9.3, 11.8))
+        # below 1 ms it gains a quarter, below 4 ms hardly anything
+        self.assertGreater(within[1]["1"] / within[0]["1"], 1.25)
+        self.assertLess(within[1]["4"] / within[0]["4"], 1.04)
+
+    def test_the_writeback_throttle_makes_little_difference(self):
+        """Without and with it, with one op thread and with two: runs that all decay."""
+        runs = {"one-off": (640, 2554, 44190, 337.78), "one-on": (668, 2841, 44570, 342.79),
+                "two-off": (839, 3602, 57930, 445.60), "two-on": (822, 3760, 62670, 482.09)}
+        with tempfile.TemporaryDirectory(prefix="optrail-test-") as directory:
+            files = []
+            for name, (first, fifth, last, rate) in runs.items():
+                files.append(pathlib.Path(directory, f"{name}.txt"))
+                files[-1].write_text(
+                    "bench-write io_size 4096 io_threads 16 bytes 1073741824 pattern rand\n"
+                    f"SEC OPS OPS/SEC BYTES/SEC\n1 {first} {first:.2f} {2750 * first}\n"
+                    f"5 {fifth} {fifth / 5:.2f} {550 * fifth}\n<...>\n"
+                    f"130 {last} {rate:.2f} {int(2750 * rate)}\n")
+            report = load(*map(str, files))
+            texts = [row["text"] for row in report["verdict"] if row["cause"] == "compare"]
+            self.assertEqual([text.split(",")[0] for text in texts],
+                             ["one-on.txt", "two-off.txt", "two-on.txt"])
+            more = [float(re.search(r"([\d.]+) % more than", text)[1]) for text in texts]
+            # the second op thread makes more of a difference than the throttle, with either
+            self.assertLess(max(more[0], more[2]), 10)
+            self.assertGreater(more[1], 25)
+            self.assertAlmostEqual(more[0], 0.9, delta=0.1)
+            self.assertAlmostEqual(more[2], 8.2, delta=0.1)
+            self.assertEqual(len([row for row in report["verdict"] if row["cause"] == "decay"]), 4)
 
     def test_runs_are_compared(self):
         head = "bench-write io_size 4096 io_threads 16 bytes 1073741824 pattern rand\n" \
