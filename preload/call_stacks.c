@@ -2,15 +2,14 @@
 #include "call_stacks.h"
 
 #include <dlfcn.h>
-#include <link.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <unwind.h>
 
+#include "loaded_file.h"
 #include "wait_recorder.h"
 
 enum {
@@ -49,7 +48,6 @@ static __thread struct {
     unsigned next; /* the one that makes room */
 } remembered __attribute__((tls_model("initial-exec")));
 
-static char program[64] = "?"; /* its file's name */
 static uintptr_t our_begin, our_end;
 
 struct walk {
@@ -157,26 +155,20 @@ static uint32_t number_of(const struct walk *walk)
 
 /* "module+0xoffset" without anything of libc's that might allocate or lock. Returns how long it is;
  * 0: there is no room for it. */
-static size_t write_frame(char *text, size_t size, uint64_t counter)
+static size_t write_frame(char *text, size_t size, const struct loaded_file *file, uint64_t counter)
 {
-    struct dl_find_object object;
-    const char *name = "?";
-    uint64_t offset = counter - 1; /* within the call */
+    uint64_t offset = counter - file->bias;
     unsigned digits = 1;
 
-    if (_dl_find_object((void *)(uintptr_t)offset, &object) == 0) {
-        const struct link_map *map = object.dlfo_link_map;
-        const char *slash = map->l_name ? strrchr(map->l_name, '/') : NULL;
-        name = !map->l_name || !*map->l_name ? program : slash ? slash + 1 : map->l_name;
-        offset -= map->l_addr;
-    }
     while (digits < 16 && offset >> (4 * digits))
         digits++;
-    size_t length = strlen(name);
+    size_t length = strnlen(file->name, NAME_MAX);
     if (length + 3 + digits >= size)
         return 0;
-    for (size_t i = 0; i < length; i++)
-        text[i] = name[i] == ';' || (unsigned char)name[i] < ' ' ? '_' : name[i];
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)file->name[i];
+        text[i] = c == ';' || c < ' ' ? '_' : (char)c;
+    }
     text[length] = '+';
     text[length + 1] = '0';
     text[length + 2] = 'x';
@@ -190,20 +182,39 @@ static bool is_ours(uint64_t counter)
     return counter >= our_begin && counter < our_end;
 }
 
+/* Tells the file, unless it was told for this stack: `told`, where what was told is kept. */
+static size_t tell_file(const struct loaded_file *file, const void **told, size_t count, char *text,
+                        size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (told[i] == file->header)
+            return count;
+    if (loaded_file_describe(file, text, size) > 0)
+        OPTRAIL_TEXT(module_define, 0, text, file->bias);
+    told[count] = file->header;
+    return count + 1;
+}
+
+/* The files first: who reads the stack knows them already, whenever the session began. */
 static void __attribute__((noinline, cold)) tell(uint32_t number)
 {
     const struct call_stack *stack = &stacks[number - 1];
-    char text[FRAMES * 48];
-    size_t used = 0, depth = 0;
+    const void *told[FRAMES];
+    char text[FRAMES * 48], file_text[1024];
+    size_t used = 0, depth = 0, files = 0;
 
     for (unsigned i = 0; i < stack->depth; i++) {
+        struct loaded_file file;
         if (is_ours(stack->frames[i]))
             continue;
+        uint64_t counter = stack->frames[i] - 1; /* within the call */
         size_t parted = used > 0;
-        size_t length =
-            write_frame(text + used + parted, sizeof(text) - used - 2, stack->frames[i]);
+        loaded_file_find(counter, &file);
+        size_t length = write_frame(text + used + parted, sizeof(text) - used - 2, &file, counter);
         if (length == 0)
             break;
+        if (file.header && OPTRAIL_ENABLED(module_define))
+            files = tell_file(&file, told, files, file_text, sizeof(file_text));
         if (parted)
             text[used] = ';';
         used += parted + length;
@@ -264,14 +275,8 @@ uint32_t __attribute__((noinline)) call_stack_here(uint64_t now_ns)
 void call_stacks_prepare(void)
 {
     struct dl_find_object object;
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-    if (length > 0) {
-        path[length] = '\0';
-        const char *slash = strrchr(path, '/');
-        snprintf(program, sizeof(program), "%.63s", slash ? slash + 1 : path);
-    }
+    loaded_file_prepare();
     if (_dl_find_object((void *)(uintptr_t)call_stack_here, &object) == 0) {
         our_begin = (uintptr_t)object.dlfo_map_start;
         our_end = (uintptr_t)object.dlfo_map_end;

@@ -13,7 +13,7 @@
  */
 
 /* The number of the caller's stack, above 0; 0: it could not be had. Tells it by stack.define if
- * somebody listens and it was not told for a second. Uses some 6 KiB of stack the first time. Not
+ * somebody listens and it was not told for a second. Uses some 8 KiB of stack the first time. Not
  * to be called from within itself: a signal handler must not, if it interrupts one. */
 uint32_t call_stack_here(uint64_t now_ns) __attribute__((visibility("hidden")));
 

@@ -2,7 +2,6 @@
 #include "debug_file.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,17 +25,26 @@ bool debug_file_add(struct stack_module *module, int fd)
     return good;
 }
 
+bool debug_file_path(const struct build_id *id, const char *root, char *path)
+{
+    if (id->size < 2)
+        return false;
+    int length =
+        snprintf(path, DEBUG_FILE_PATH_MAX, "%s/usr/lib/debug/.build-id/%02x/", root, id->bytes[0]);
+    for (size_t i = 1; i < id->size; i++)
+        length +=
+            snprintf(path + length, DEBUG_FILE_PATH_MAX - (size_t)length, "%02x", id->bytes[i]);
+    snprintf(path + length, DEBUG_FILE_PATH_MAX - (size_t)length, ".debug");
+    return true;
+}
+
 static bool add_at(struct stack_module *module, const char *root)
 {
-    char path[PATH_MAX];
+    char path[DEBUG_FILE_PATH_MAX];
     struct stat status;
-    int length = snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%02x/", root,
-                          module->build_id.bytes[0]);
-    for (size_t i = 1; i < module->build_id.size; i++)
-        length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x",
-                           module->build_id.bytes[i]);
-    snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
-    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+
+    if (!debug_file_path(&module->build_id, root, path) || stat(path, &status) < 0 ||
+        !S_ISREG(status.st_mode))
         return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     return fd >= 0 && debug_file_add(module, fd);
@@ -52,7 +60,7 @@ void debug_file_read_names(struct stack_module *module, pid_t pid)
     module->names_whole = elf_image_section(&module->image, ".symtab") != NULL;
     symbol_table_sort(&module->names);
     snprintf(root, sizeof(root), "/proc/%d/root", pid);
-    if (module->build_id.size > 1 && !module->names_whole && !add_at(module, root))
+    if (!module->names_whole && !add_at(module, root))
         add_at(module, "");
     elf_image_close_file(&module->image);
 }

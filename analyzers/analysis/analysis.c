@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "analysis_ceph.h"
+#include "analysis_frames.h"
 #include "err.h"
 
 /* Events between two calls of `progress`, less one; a power of two. */
@@ -232,6 +233,8 @@ static int fill_counts(struct report *report, const struct read_counts *read,
         result = report_add_other(report, "refused_stamps", trails->stamps_refused);
     if (result == 0)
         result = analysis_ceph_counts(report, &read->ceph);
+    if (result == 0)
+        result = analysis_frames_counts(report, &read->frames);
     return result;
 }
 
@@ -341,6 +344,8 @@ static int make_report(struct analysis *analysis, enum analysis_span span,
         result = fill_notes(made, counts, damage);
     if (result == 0)
         result = analysis_ceph_notes(made, &counts->ceph);
+    if (result == 0)
+        result = analysis_frames_notes(made, &counts->frames);
     if (result < 0) {
         report_free(made);
         return result;

@@ -7,6 +7,7 @@
 
 #include "analysis_private.h"
 #include "analysis_ceph.h"
+#include "analysis_frames.h"
 #include "err.h"
 #include "profile_rows.h"
 
@@ -250,6 +251,7 @@ int analysis_save(struct analysis *analysis, const struct read_counts *counts, c
     }
     save_told(&counts->told, writer);
     analysis_ceph_save(&counts->ceph, writer);
+    analysis_frames_save(&counts->frames, writer);
     save_trails(analysis, writer);
     for (size_t i = 0; i < paths.count; i++) {
         profile_put_row(writer, "path");
@@ -307,6 +309,8 @@ int analysis_load(struct analysis *analysis, struct profile_reader *reader,
         load_told(&counts->told, reader);
     if (profile_take_row(reader, "ceph"))
         analysis_ceph_load(&counts->ceph, reader);
+    if (profile_take_row(reader, "frames"))
+        analysis_frames_load(&counts->frames, reader);
     if (profile_take_row(reader, "trails"))
         load_trails(analysis, reader);
     int rc = profile_reader_result(reader);

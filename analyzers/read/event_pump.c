@@ -12,7 +12,9 @@
 #include "ceph_requests.h"
 #include "err.h"
 #include "event_decoder.h"
+#include "frame_names.h"
 #include "message_time.h"
+#include "points.h"
 #include "trace_facts.h"
 
 /* About how many messages one call of event_pump_consume delivers at most: between calls
@@ -38,6 +40,7 @@ struct event_pump {
     const volatile int *stop;              /* weak */
     struct event_decoder *decoder;
     struct ceph_requests *ceph; /* made for the first of Ceph's own events */
+    struct frame_names *frames; /* made for the first module.define */
     size_t input_count;
     struct input **inputs;
     /* Inputs whose next message is there, as a binary heap, the earliest first. */
@@ -95,6 +98,7 @@ void event_pump_free(struct event_pump *pump)
     free(pump->hungry);
     event_decoder_free(pump->decoder);
     ceph_requests_free(pump->ceph);
+    frame_names_free(pump->frames);
     bt_clock_class_put_ref(pump->clock);
     free(pump);
 }
@@ -317,6 +321,15 @@ static void deliver_made(struct event_pump *pump, struct input *input,
         pump->result = pump->consumer->event(pump->consumer->context, event);
 }
 
+/* Names for the frames of a call stack. */
+static void name_frames(struct event_pump *pump, struct optrail_event *event)
+{
+    if (!pump->frames && event->point == POINT_module_define)
+        pump->result = (pump->frames = frame_names_new(&pump->counts.frames)) ? 0 : -ENOMEM;
+    if (pump->frames)
+        pump->result = frame_names_event(pump->frames, event);
+}
+
 static void deliver_ceph(struct event_pump *pump, struct input *input)
 {
     struct optrail_event made[CEPH_EVENTS_MAX];
@@ -339,7 +352,10 @@ static void deliver_event(struct event_pump *pump, struct input *input, const bt
     case DECODED_EVENT:
         if (pump->ceph)
             ceph_requests_beside(pump->ceph, &event);
-        deliver_made(pump, input, &event);
+        if (point_rows[event.point].role == ROLE_TEXT)
+            name_frames(pump, &event);
+        if (pump->result >= 0)
+            deliver_made(pump, input, &event);
         return;
     case DECODED_CEPH:
         deliver_ceph(pump, input);

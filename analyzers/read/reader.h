@@ -87,6 +87,17 @@ struct read_ceph {
     bool beside_ours;         /* a process tells its requests by optrail's points as well */
 };
 
+/* What became of frames of call stacks whose file was told, but not their name (frame_names.h). The
+ * rest of `told` lies in the file, where it names no function. */
+struct read_frames {
+    uint64_t told;
+    uint64_t named;
+    uint64_t missing;     /* the file is not here */
+    uint64_t other_build; /* the file here is of another build */
+    uint64_t ambiguous;   /* the process had several files of that name */
+    char example[64];     /* the name of the first file of the last three; "": there was none */
+};
+
 /* What a run of the reader saw. */
 struct read_counts {
     uint64_t events;       /* ours, delivered; also those that were made of Ceph's own */
@@ -105,6 +116,7 @@ struct read_counts {
     const char *tracer;     /* "lttng", "bpf", "ctf" (another tracer), "mixed"; static */
     struct read_told told;
     struct read_ceph ceph;
+    struct read_frames frames;
 };
 
 /* Adds what another reading saw, or a profile of it, as if both had been one. */

@@ -174,9 +174,21 @@ static void add_ceph(struct read_ceph *to, const struct read_ceph *from)
     to->beside_ours = to->beside_ours || from->beside_ours;
 }
 
+static void add_frames(struct read_frames *to, const struct read_frames *from)
+{
+    to->told += from->told;
+    to->named += from->named;
+    to->missing += from->missing;
+    to->other_build += from->other_build;
+    to->ambiguous += from->ambiguous;
+    if (!to->example[0])
+        memcpy(to->example, from->example, sizeof(to->example));
+}
+
 void read_counts_add(struct read_counts *to, const struct read_counts *from)
 {
     add_ceph(&to->ceph, &from->ceph);
+    add_frames(&to->frames, &from->frames);
     to->foreign += from->foreign;
     to->unknown += from->unknown;
     to->malformed += from->malformed;

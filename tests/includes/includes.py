@@ -25,7 +25,7 @@ ALLOWED = {
     "bpf/lock": ["bpf", "bpf/fold", "stacks", "tracepoints"],
     "bpf/sample": ["bpf", "bpf/lock", "stacks", "tracepoints"],
     "analyzers/profile": [],
-    "analyzers/read": ["tracepoints"],
+    "analyzers/read": ["stacks", "tracepoints"],
     "analyzers/model": ["tracepoints"],
     "analyzers/trail": ["analyzers/read", "tracepoints"],
     "analyzers/report": [],

@@ -48,6 +48,8 @@ def parse(text):
     waits, stacks, pending = [], {}, {}
     for line in text.splitlines():
         time, name, _, tid, key, first, second = EVENT.match(line).groups()
+        if name == "module_define":
+            continue
         if name == "stack_define":
             stacks[int(key, 16)] = first.strip('"').split(";")
             continue
