@@ -94,3 +94,15 @@ double histogram_mean(const struct histogram *histogram)
 {
     return histogram->count ? (double)histogram->sum / (double)histogram->count : 0.0;
 }
+
+double histogram_capped_mean(const struct histogram *histogram, double quantile)
+{
+    uint64_t cap = histogram_quantile(histogram, quantile);
+    double sum = 0;
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        uint64_t value = histogram->buckets[i] ? histogram_bucket_middle(i) : 0;
+        sum += (double)histogram->buckets[i] * (double)(value < cap ? value : cap);
+    }
+    double mean = histogram->count ? sum / (double)histogram->count : 0;
+    return fmin(mean, histogram_mean(histogram));
+}

@@ -87,4 +87,8 @@ uint64_t histogram_quantile(const struct histogram *histogram, double quantile);
 /* Mean in ns; 0 when empty. */
 double histogram_mean(const struct histogram *histogram);
 
+/* The mean when every value above that quantile counts as the quantile (winsorized at one end), so
+ * that a few accidents do not make it; within 1 %. 0 when empty. */
+double histogram_capped_mean(const struct histogram *histogram, double quantile);
+
 #endif

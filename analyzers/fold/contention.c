@@ -109,6 +109,7 @@ static void fill_load(const struct contention *contention, struct report *report
     report->load.rate = (double)report->counts.ops / seconds;
     report->load.in_flight = total / 1e9 / seconds;
     report->load.peak = flow_levels_quantile(&contention->flows.levels, 0.95);
+    report->load.steady = flow_levels_middle(&contention->flows.levels);
 }
 
 static int fill_losses(const struct contention *contention, struct report *report)

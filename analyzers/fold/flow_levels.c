@@ -90,3 +90,13 @@ double flow_levels_quantile(const struct flow_levels *levels, double quantile)
     size_t rank = (size_t)ceil(quantile * (double)count);
     return (double)sums[rank > 0 ? rank - 1 : 0] / (double)((uint64_t)1 << levels->span.shift);
 }
+
+double flow_levels_middle(const struct flow_levels *levels)
+{
+    size_t count = time_span_windows(&levels->span), edge = count / 8;
+    double sum = 0;
+    for (size_t i = edge; i + edge < count; i++)
+        sum += (double)levels->sums[i];
+    double windows = (double)(count - 2 * edge);
+    return count > 0 ? sum / windows / (double)((uint64_t)1 << levels->span.shift) : 0;
+}

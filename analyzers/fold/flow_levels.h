@@ -43,4 +43,8 @@ void flow_levels_cover(struct flow_levels *levels, uint64_t begin_ns, uint64_t e
  * or there is no memory. */
 double flow_levels_quantile(const struct flow_levels *levels, double quantile);
 
+/* The average over the windows but for the first and the last eighth of them; 0: nothing was seen.
+ */
+double flow_levels_middle(const struct flow_levels *levels);
+
 #endif

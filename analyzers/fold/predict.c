@@ -15,21 +15,40 @@
 #define AWAKE 0.5
 /* Threads that are busy for this part of the time have no time for anything else. */
 #define SATURATED 0.85
+/* Threads that are busy for such a part of the time of the busiest one share what there is to do;
+ * when they wait for a lock in between, which one of them did how much is by chance. */
+#define BALANCED 0.9
 
 static bool is_stage(const struct blame_cause *cause, const char *name)
 {
     return cause->class != BLAME_LOCK && cause->stage && strcmp(cause->stage->name, name) == 0;
 }
 
-/* The part that goes away with the cause: its own, and all waiting for locks, for locks are bounds
- * of their own. */
-static double vanishing(const struct blame_cause *cause, const struct report_part *parts,
-                        size_t count)
+/* What is left of a stage's time without accidents, of all types of ops. */
+static double typical(const struct report *report, const char *name)
+{
+    double all = 0, left = 0;
+    for (size_t i = 0; i < report->op_count; i++)
+        for (size_t j = 0; j < report->ops[i].stage_count; j++) {
+            const struct report_stage *stage = &report->ops[i].stages[j];
+            if (strcmp(stage->name, name) != 0)
+                continue;
+            all += (double)stage->total_ns;
+            left += (double)stage->total_ns * stage->typical;
+        }
+    return all > 0 ? left / all : 1;
+}
+
+/* The part that goes away with the cause: its own, all waiting for locks, for locks are bounds of
+ * their own, and accidents. */
+static double vanishing(const struct report *report, const struct blame_cause *cause,
+                        const struct report_part *parts, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        if (strncmp(parts[i].name, "lock:", 5) == 0 || is_stage(cause, parts[i].name))
-            sum += parts[i].share;
+        sum += strncmp(parts[i].name, "lock:", 5) == 0 || is_stage(cause, parts[i].name)
+                   ? parts[i].share
+                   : parts[i].share * (1 - typical(report, parts[i].name));
     return sum;
 }
 
@@ -47,7 +66,7 @@ static double unhindered(const struct report *report, const struct report_stage 
 {
     /* what was beside a peer's answer is what the op waits for without it */
     uint64_t beside = cause->class == BLAME_NETWORK ? stage->beside_ns : 0;
-    double time = (double)(stage->total_ns + beside) / 1e9;
+    double time = ((double)stage->total_ns * stage->typical + (double)beside) / 1e9;
     const struct report_activity *activity = activity_of(report, stage->name);
     if (is_stage(cause, stage->name) || strcmp(stage->kind, "wait") == 0 ||
         strcmp(stage->kind, "lock") == 0 || strcmp(stage->kind, "throttle") == 0)
@@ -66,12 +85,28 @@ static double queue_wait(const struct report *report, const struct blame_cause *
         const struct report_queue *queue = &report->queues[i];
         if (is_stage(cause, queue->stage) || queue->ops == 0)
             continue;
-        double awake = queue->idle_share * (double)queue->wait_total_ns / (double)queue->ops / 1e9;
-        double left = 1 - vanishing(cause, queue->parts, queue->part_count);
+        double awake = (double)queue->late_ns / (double)queue->ops / 1e9;
+        double left = 1 - vanishing(report, cause, queue->parts, queue->part_count);
         double batch = queue->batches ? 0.5 * queue->service_ns * queue->batch * left / 1e9 : 0;
         wait += fmax(awake, batch);
     }
     return wait;
+}
+
+/* How busy the threads behind a queue are without the cause, the busiest of them where each has ops
+ * of its own. */
+static double busy_without(const struct report *report, const struct report_queue *queue,
+                           const struct blame_cause *cause)
+{
+    double locks = 0, stays = 1 - vanishing(report, cause, queue->parts, queue->part_count);
+    if (queue->shared)
+        return queue->busy * stays;
+    if (queue->busy >= BALANCED * queue->busiest)
+        return queue->busiest * stays;
+    for (size_t i = 0; i < queue->part_count; i++)
+        if (strncmp(queue->parts[i].name, "lock:", 5) == 0)
+            locks += queue->parts[i].share;
+    return locks < 1 ? queue->busiest_alone * stays / (1 - locks) : 0;
 }
 
 /* How long an op is outside of the daemon before the next one comes in its place. Where the thread
@@ -85,10 +120,10 @@ static double outside(const struct report *report, const struct blame_cause *cau
         for (size_t j = 0; j < queue->part_count; j++)
             reads |= strcmp(queue->parts[j].name, report->ops[0].stages[0].name) == 0;
         if (reads && queue->busiest >= SATURATED &&
-            vanishing(cause, queue->parts, queue->part_count) > 0.5)
+            vanishing(report, cause, queue->parts, queue->part_count) > 0.5)
             return 0;
     }
-    return fmax(0, AWAKE * (under_way - report->load.in_flight) / report->load.rate);
+    return fmax(0, AWAKE * (under_way - report->load.steady) / report->load.rate);
 }
 
 /* Where the cause keeps requests from being read, nobody knows how many there are. */
@@ -137,13 +172,14 @@ struct prediction predict_without(const struct report *report, const struct blam
         bool is_queue = i < report->queue_count;
         const struct report_queue *queue = is_queue ? &report->queues[i] : NULL;
         const struct report_lock *lock = is_queue ? NULL : &report->locks[i - report->queue_count];
-        double busy = is_queue ? queue->busiest : lock->busy;
         if (is_queue && queue->batches) /* no ceiling */
             continue;
         if (lock && (lock == cause->lock || strcmp(lock->class, "lock") != 0))
             continue;
-        busy *= 1 - (is_queue ? vanishing(cause, queue->parts, queue->part_count)
-                              : vanishing(cause, lock->holders, lock->holder_count));
+        double busy =
+            is_queue
+                ? busy_without(report, queue, cause)
+                : lock->busy * (1 - vanishing(report, cause, lock->holders, lock->holder_count));
         if (busy <= 0)
             continue;
         inverse += pow(busy / rate, CORNER);

@@ -14,7 +14,7 @@
 /* A thread of the pool behind a queue. */
 struct server {
     const struct flow_thread *thread; /* weak */
-    uint64_t busy_ns;
+    uint64_t busy_ns, locks_ns;       /* locks: of busy */
     uint64_t ops, visits;
 };
 
@@ -85,6 +85,7 @@ static void add_to_server(void *context, const struct flow_thread *thread,
                            ? label_name(&label)
                            : lock_part(pool->contention, step->lock, name, sizeof(name));
     server->busy_ns += step->ns;
+    server->locks_ns += step->lock == LOCK_NO_GROUP ? 0 : step->ns;
     pool->result = report_add_part(&pool->row->parts, &pool->row->part_count, part, step->ns);
 }
 
@@ -104,13 +105,15 @@ static double idle_share(const struct flow_queue *queue, const struct report_que
 static void add_figures(struct pool *pool, double seconds)
 {
     struct report_queue *row = pool->row;
-    uint64_t busy_ns = 0, busiest_ns = 0, taken = 0, visits = 0;
+    uint64_t busy_ns = 0, busiest_ns = 0, alone_ns = 0, taken = 0, visits = 0;
     for (size_t i = 0; i < pool->count; i++) {
         busy_ns += pool->servers[i].busy_ns;
         taken += pool->servers[i].ops;
         visits += pool->servers[i].visits;
         if (pool->servers[i].busy_ns > busiest_ns)
             busiest_ns = pool->servers[i].busy_ns;
+        if (pool->servers[i].busy_ns - pool->servers[i].locks_ns > alone_ns)
+            alone_ns = pool->servers[i].busy_ns - pool->servers[i].locks_ns;
     }
     row->ops = pool->queue->ops;
     row->wait_total_ns = pool->queue->wait_ns;
@@ -118,11 +121,14 @@ static void add_figures(struct pool *pool, double seconds)
     row->rate = (double)row->ops / seconds;
     row->busy = pool->count ? (double)busy_ns / 1e9 / seconds / (double)pool->count : 0;
     row->busiest = (double)busiest_ns / 1e9 / seconds;
+    row->busiest_alone = (double)alone_ns / 1e9 / seconds;
+    row->late_ns = pool->queue->idle_ns;
     row->service_ns = taken ? (double)busy_ns / (double)taken : 0;
     row->batch = visits ? (double)taken / (double)visits : 0;
     row->batches = row->batches || row->batch > BATCHES;
     row->idle_share = idle_share(pool->queue, row, seconds);
-    row->ceiling_ops_per_s = row->busiest > 0 ? pool->report->load.rate / row->busiest : 0;
+    double ceiling = row->shared ? row->busy : row->busiest;
+    row->ceiling_ops_per_s = ceiling > 0 ? pool->report->load.rate / ceiling : 0;
     report_sort_parts(row->parts, row->part_count);
 }
 
@@ -139,6 +145,7 @@ static int fill_queue(struct pool *pool, double seconds)
     if (rc < 0)
         return rc;
     pool->row->batches = stage->batches;
+    pool->row->shared = stage->shared;
     pool->count = 0;
     flows_steps(&pool->contention->flows, find_server, pool);
     flows_steps(&pool->contention->flows, add_to_server, pool);

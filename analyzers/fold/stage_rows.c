@@ -271,6 +271,8 @@ int stage_sums_fill(const struct stage_sums *sums, struct report *report)
         row->tail_share = shares[i];
         row->largest_share = op->count ? (double)sums->largest[i] / (double)op->count : 0;
         fill_latency(&row->latency, histogram);
+        row->typical =
+            row->latency.mean > 0 ? histogram_capped_mean(histogram, 0.99) / row->latency.mean : 1;
     }
     free(shares);
     return rc;

@@ -29,9 +29,10 @@
  *       within: osd.prepare           left out: not nested in another stage
  *       branch: local                 left out: on the main line
  *       batches: true                 its thread takes all ops that are there; left out: one by one
- *       knobs: [osd_op_num_shards]    configuration options that govern it
- *       text: the op waits in its shard's queue for a worker
- *   beside: [apply]                 branches that the answer never waits for
+ *       shared: true                  any of its threads takes any op; left out: each may have its
+ * own knobs: [osd_op_num_shards]    configuration options that govern it text: the op waits in its
+ * shard's queue for a worker beside: [apply]                 branches that the answer never waits
+ * for
  */
 
 enum stage_kind {
@@ -56,6 +57,7 @@ struct path_stage {
     int within;   /* index of the stage around it; -1: none */
     int branch;   /* index into path.branches; -1: the main line */
     bool batches; /* the thread that ends the wait takes all that is there */
+    bool shared;  /* of the threads that end the wait each takes whatever op comes next */
     int line;     /* where it stands in the file */
     char *text;   /* one clause for people; "" if none */
     char **knobs; /* NULL-terminated, owned */

@@ -159,6 +159,11 @@ static int stage_branch(const struct yaml_file *file, const yaml_node_t *node, v
     return yaml_string(file, node, &((struct stage_context *)context)->names->branch);
 }
 
+static int stage_shared(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    return yaml_bool(file, node, &((struct stage_context *)context)->stage->shared);
+}
+
 static int stage_batches(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     return yaml_bool(file, node, &((struct stage_context *)context)->stage->batches);
@@ -191,11 +196,17 @@ static int stage_knobs(const struct yaml_file *file, const yaml_node_t *node, vo
 static int read_stage(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
-        {"name", stage_name},       {"kind", stage_kind},
-        {"from", stage_from},       {"to", stage_to},
-        {"within", stage_within},   {"branch", stage_branch},
-        {"knobs", stage_knobs},     {"text", stage_text},
-        {"batches", stage_batches}, {0},
+        {"name", stage_name},
+        {"kind", stage_kind},
+        {"from", stage_from},
+        {"to", stage_to},
+        {"within", stage_within},
+        {"branch", stage_branch},
+        {"knobs", stage_knobs},
+        {"text", stage_text},
+        {"batches", stage_batches},
+        {"shared", stage_shared},
+        {0},
     };
     struct parser *parser = context;
     struct path *path = parser->path;

@@ -219,6 +219,7 @@ int report_add_stage(struct report_op *op, const char *name, const char *kind, c
 
     if (!row)
         return -ENOMEM;
+    row->typical = 1;
     *stage = row;
     if (report_set_string(&row->name, name) < 0 || report_set_string(&row->kind, kind) < 0 ||
         report_set_string(&row->text, text) < 0)

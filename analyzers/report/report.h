@@ -33,6 +33,9 @@ struct report_stage {
     double tail_share;             /* of the time of the slowest 1 % */
     double largest_share;          /* of the ops: those in which this stage took the most time */
     struct report_latency latency; /* per op that passed it, on the critical path */
+    /* what is left of the mean, from 0 to 1, when the slowest 1 % count as slow as the next one: a
+     * few stalls are no part of what an op takes; for predictions */
+    double typical;
 };
 
 /* Ops faster than this and not faster than the bucket before. */
@@ -198,7 +201,12 @@ struct report_queue {
     double service_ns; /* a thread's time an op */
     double batch;      /* ops that are taken at once */
     bool batches;      /* all that are there are taken at once */
+    bool shared;       /* any of the threads takes any op: busier than others is none for long */
     double idle_share; /* of the waiting: the thread that took the op was free */
+    /* for predictions: how long ops waited for a thread that was free, and to have it awake; and
+     * how busy the busiest thread is without its waiting for locks */
+    uint64_t late_ns;
+    double busiest_alone;
     double ceiling_ops_per_s;
     size_t part_count;
     struct report_part *parts; /* what the threads are busy with */
@@ -318,6 +326,8 @@ struct report {
         double seconds;        /* from the first point of an op to the last; 0: not known */
         double in_flight;      /* ops under way, on average */
         double peak;           /* the number that was not exceeded for 95 % of the time */
+        double steady;         /* on average without the first and last eighth of the time, in which
+                                  they become many, or few */
         double rate;           /* ops a second, answered */
         bool known;            /* queues and activities are; not so where the kernel folds */
         bool locks_known;      /* the trace tells of locks */

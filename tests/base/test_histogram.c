@@ -91,11 +91,30 @@ static void an_empty_one_is_all_zero(void **state)
     assert_true(histogram_mean(&histogram) == 0);
 }
 
+static void accidents_do_not_make_the_capped_mean(void **state)
+{
+    static struct histogram histogram;
+    (void)state;
+    histogram_init(&histogram);
+    assert_true(histogram_capped_mean(&histogram, 0.99) == 0);
+    for (int i = 0; i < 995; i++)
+        histogram_add(&histogram, 100000);
+    for (int i = 0; i < 5; i++)
+        histogram_add(&histogram, 100000000);
+    assert_true(histogram_mean(&histogram) > 590000);
+    double capped = histogram_capped_mean(&histogram, 0.99);
+    assert_true(capped > 99000 && capped < 101000);
+    /* what is no accident stays */
+    assert_true(histogram_capped_mean(&histogram, 0.999) > 500000);
+    assert_true(histogram_capped_mean(&histogram, 1) <= histogram_mean(&histogram));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_lies_in_its_bucket),
         cmocka_unit_test(quantiles_are_within_one_percent),
+        cmocka_unit_test(accidents_do_not_make_the_capped_mean),
         cmocka_unit_test(two_add_up_to_what_one_would_have_seen),
         cmocka_unit_test(an_empty_one_is_all_zero),
     };

@@ -38,7 +38,7 @@ static void begin(void)
     report->load.seconds = 1;
     report->load.rate = 1000;
     report->load.in_flight = 16;
-    report->load.peak = 16;
+    report->load.peak = report->load.steady = 16;
 }
 
 static struct report_queue *add_queue(const char *stage, uint64_t servers, double busy,
@@ -47,7 +47,7 @@ static struct report_queue *add_queue(const char *stage, uint64_t servers, doubl
     struct report_queue *queue;
     assert_int_equal(report_add_queue(report, stage, &queue), 0);
     queue->servers = servers;
-    queue->busy = queue->busiest = busy;
+    queue->busy = queue->busiest = queue->busiest_alone = busy;
     queue->ops = 1000;
     queue->batch = 1;
     uint64_t rest = (uint64_t)(1e9 * (1 - other_share));
@@ -214,6 +214,46 @@ static void predictions(void **state)
     report_free(report);
 }
 
+static const struct blame_cause *cause_named(const char *name)
+{
+    for (size_t i = 0; i < blame.count; i++)
+        if (strcmp(blame.causes[i].name, name) == 0)
+            return &blame.causes[i];
+    fail();
+    return NULL;
+}
+
+/* What bounds a pool of threads: all of them where any takes any op, else the busiest one, without
+ * what it waited for locks; and a few stalls are no bound. */
+static void predictions_of_pools(void **state)
+{
+    (void)state;
+    begin();
+    add_stage("apply.queue", "wait", 0.9);
+    add_stage("osd.prepare", "work", 0.08);
+    add_stage("filestore.write", "io", 0.02);
+    struct report_queue *queue = add_queue("apply.queue", 4, 1, "filestore.write", NULL, 0);
+    queue->busy = 0.25;
+    queue->busiest = queue->busiest_alone = 0.5;
+    all_is_somebodys();
+    const struct blame_cause *cause = cause_named("osd.prepare");
+    assert_true(fabs(predict_without(report, cause).ceiling_ops_per_s - 2000) < 20);
+    queue->shared = true;
+    assert_true(fabs(predict_without(report, cause).ceiling_ops_per_s - 4000) < 40);
+    queue->shared = false;
+    /* half of its time the busiest one waited for locks */
+    assert_int_equal(report_add_part(&queue->parts, &queue->part_count, "lock:pg.lock", 1000000000),
+                     0);
+    report_sort_parts(queue->parts, queue->part_count);
+    queue->busiest_alone = 0.2;
+    assert_true(fabs(predict_without(report, cause).ceiling_ops_per_s - 5000) < 50);
+    /* and half of the writes' time was a stall */
+    report->ops[0].stages[2].total_ns = 1000000;
+    report->ops[0].stages[2].typical = 0.5;
+    assert_true(fabs(predict_without(report, cause).ceiling_ops_per_s - 10000) < 100);
+    report_free(report);
+}
+
 /* A work stage whose thread was busy for a second, of which it ran 0.2 s and waited 0.6 s. */
 static void waiting_for_a_cpu_is_a_cause(void **state)
 {
@@ -292,6 +332,7 @@ int main(void)
         cmocka_unit_test(throttles),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(predictions),
+        cmocka_unit_test(predictions_of_pools),
         cmocka_unit_test(waiting_for_a_cpu_is_a_cause),
         cmocka_unit_test(waiting_for_a_cpu_at_a_lock),
     };
