@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "blame.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,17 @@ static void list_causes(struct ledger *ledger)
         rest->direct = ledger->op->unattributed_share;
 }
 
+/* The allocator's lock tells no owner. But while somebody waits for it somebody has it, who is
+ * where those are that wait: that long threads did something under it in a stage, ns. */
+static double under_allocator(const struct ledger *ledger, const struct report_lock *lock,
+                              const char *stage)
+{
+    for (size_t i = 0; i < lock->waiter_count; i++)
+        if (strcmp(lock->waiters[i].name, stage) == 0)
+            return lock->waiters[i].share * lock->busy * ledger->report->load.seconds * 1e9;
+    return 0;
+}
+
 /* Which part of what threads do in a stage is done under a lock that others wait for. */
 static double under_lock(const struct ledger *ledger, const struct report_lock *lock,
                          const char *stage)
@@ -134,6 +146,10 @@ static double under_lock(const struct ledger *ledger, const struct report_lock *
     const struct report_activity *activity = activity_of(ledger->report, stage);
     if (!activity || activity->ns == 0)
         return 0;
+    if (strcmp(lock->kind, "allocator") == 0) {
+        double own = (double)(activity->ns - activity->locks_ns);
+        return own > 0 ? fmin(1, under_allocator(ledger, lock, stage) / own) : 0;
+    }
     for (size_t i = 0; i < lock->holder_count; i++)
         if (strcmp(lock->holders[i].name, stage) == 0) {
             double part = (double)lock->holders[i].ns / (double)activity->ns;

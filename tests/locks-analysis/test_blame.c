@@ -137,6 +137,40 @@ static void a_lock_behind_a_queue(void **state)
     report_free(report);
 }
 
+/* The allocator's lock tells no owner: but somebody has it while others wait, and what he does then
+ * is its as well, as far as the queue behind him is concerned. */
+static void an_allocator_behind_a_queue(void **state)
+{
+    (void)state;
+    struct report_lock *lock;
+    struct report_activity *activity;
+    begin();
+    add_stage("opqueue.wait", "wait", 0.9);
+    add_stage("osd.prepare", "work", 0.1);
+    add_queue("opqueue.wait", 4, 1, "osd.prepare", "lock:allocator", 0.6);
+    assert_int_equal(report_add_lock(report, "allocator", &lock), 0);
+    assert_int_equal(report_set_string(&lock->kind, "allocator"), 0);
+    assert_int_equal(report_set_string(&lock->class, "lock"), 0);
+    lock->wait_total_ns = 2400000000;
+    lock->busy = 0.8; /* of a second */
+    assert_int_equal(
+        report_add_part(&lock->waiters, &lock->waiter_count, "osd.prepare", 2400000000), 0);
+    report_sort_parts(lock->waiters, lock->waiter_count);
+    assert_int_equal(report_add_activity(report, "osd.prepare", &activity), 0);
+    activity->ns = 4000000000;
+    activity->locks_ns = 2400000000;
+    assert_int_equal(
+        report_add_part(&activity->parts, &activity->part_count, "lock:allocator", 2400000000), 0);
+    all_is_somebodys();
+    assert_string_equal(blame.causes[0].name, "allocator");
+    assert_int_equal(blame.causes[0].class, BLAME_ALLOCATOR);
+    /* behind the queue: the waiting, and half of the 1.6 s that the threads worked; and the op's
+     * own waiting, and of what is handed to its work the same again */
+    double work = 0.9 * 0.4 * 0.5;
+    assert_true(fabs(share_of("allocator") - (0.9 * 0.6 + work + (0.1 + work) * 0.6)) < 1e-9);
+    report_free(report);
+}
+
 /* A throttle is to blame unless what is behind it is at its end anyway. */
 static void throttles(void **state)
 {
@@ -329,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_queue_is_what_its_threads_do),
         cmocka_unit_test(idle_threads_do_not_explain_a_queue),
         cmocka_unit_test(a_lock_behind_a_queue),
+        cmocka_unit_test(an_allocator_behind_a_queue),
         cmocka_unit_test(throttles),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(predictions),
