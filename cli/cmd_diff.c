@@ -18,6 +18,7 @@
 #define MOST_CONDITIONS 64
 
 static const char *format, *path, *json, *file;
+static const char *between_runs = COMPARE_BETWEEN;
 static struct option_words fail_if;
 static bool all;
 
@@ -48,6 +49,13 @@ static const struct option_row options[] = {
          "exit with status 1 when the condition holds: 'write.p99 > +5%', "
          "'write.opqueue.wait.mean > 200us' (mean, p50, p90, p99 of an op type or of its stage, "
          "against a change that is not chance). Can be given several times"},
+    {.name = "between-runs",
+     .type = OPTION_STRING,
+     .argument = "AMOUNT",
+     .value = &between_runs,
+     .text = "one run a side: take runs of the same to differ by so much, for reasons that no "
+             "single run knows: a standard deviation of every figure, as a part of it, a time, or "
+             "both (without it: " COMPARE_BETWEEN ")"},
     {.name = "all",
      .type = OPTION_FLAG,
      .value = &all,
@@ -67,6 +75,7 @@ struct comparison {
         struct report **reports;    /* owned */
         struct diff_run *shown;     /* owned */
     } sides[2];
+    struct compare_between between;
     size_t condition_count;
     struct compare_condition conditions[MOST_CONDITIONS];
     char words[MOST_CONDITIONS][160];
@@ -234,7 +243,8 @@ static int work(void *context, struct supervision *supervision)
                            &comparison->sides[1], supervision);
     supervision->past_the_data = 1;
     if (result == 0)
-        result = compare_sides(&comparison->sides[0].side, &comparison->sides[1].side, &diff);
+        result = compare_sides(&comparison->sides[0].side, &comparison->sides[1].side,
+                               &comparison->between, &diff);
     int judged = 0;
     if (result == 0)
         judged = judge(comparison, diff, untold, sizeof(untold));
@@ -264,6 +274,8 @@ static int run(int argc, char **argv)
     const struct report_output written = {.file = file, .json = json};
     if (result == 0)
         result = parse_conditions(&comparison);
+    if (result == 0)
+        result = compare_between_parse(between_runs, &comparison.between);
     /* a run may be compared with itself; within a side it would count twice */
     if (result == 0)
         result = inputs_count_once(before, argv);
@@ -287,13 +299,14 @@ const struct command command_diff = {
         "word `vs`: for each op type and stage, by how much mean and percentiles changed, between "
         "which bounds (95 %), and whether chance alone could do that, all tests together.\n\n"
         "Of one run a side, chance is judged by how windows of time differ (circular block "
-        "bootstrap). Of several runs a side, by how these differ, which is what counts when "
-        "caches, placement or neighbours change from run to run.\n\n"
+        "bootstrap), and by what runs are taken to differ by (--between-runs). Of several runs a "
+        "side, by how these differ, which is what counts when caches, placement or neighbours "
+        "change from run to run: take turns, one before, one after.\n\n"
         "Where the loads are not comparable (op mix, size, depth, duration, warming up), it says "
         "so. With --fail-if, a change that is both beyond the limit and beyond chance is a "
         "failure.",
     .examples = "optrail diff before.profile after.profile\twhat changed\n"
-                "optrail diff a1 a2 a3 vs b1 b2 b3\tthree runs a side\n"
+                "optrail diff a1 a2 a3 vs b1 b2 b3\tthree runs a side: small changes need them\n"
                 "optrail diff --format html -o page.html before.profile after.profile\tthe same as "
                 "a page, both beside each other\n"
                 "optrail diff --fail-if 'write.p99 > +5%' main.profile new.profile\tin CI",

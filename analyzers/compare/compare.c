@@ -19,7 +19,8 @@ static const double beyond[DIFF_STATISTICS] = {1, 0.5, 0.1, 0.01};
 /* One type on one side. */
 struct type_side {
     const struct compare_side *side;
-    struct spread *spreads; /* owned: one a run */
+    struct spread *spreads;         /* owned: one a run */
+    struct compare_between between; /* how runs are taken to differ; 0: their values tell */
 };
 
 /* What is compared: an op type's latency, a stage, or what no stage covers. */
@@ -33,6 +34,7 @@ struct estimate {
     bool there; /* the op type is */
     bool enough;
     double value, variance, freedom;
+    double assumed; /* variance between runs that is taken for granted */
     /* of a percentile: the part of the ops below the one of all runs together */
     double fraction, fraction_variance;
 };
@@ -160,6 +162,11 @@ static struct estimate estimate_side(const struct type_side *side, const struct 
     return all;
 }
 
+static double assumed_variance(const struct compare_between *between, double value)
+{
+    return pow(between->part * value, 2) + between->ns * between->ns;
+}
+
 /* One run against several: it is taken to vary as each of these does. */
 static void lend_variance(struct estimate *one, const struct estimate *several, double count)
 {
@@ -169,18 +176,38 @@ static void lend_variance(struct estimate *one, const struct estimate *several, 
     one->freedom = several->freedom;
 }
 
-/* Welch's and Satterthwaite's degrees of freedom. */
-static double freedom_of(double a, double freedom_a, double b, double freedom_b)
+/* Welch's and Satterthwaite's degrees of freedom. Beside variances that were estimated, one that is
+ * taken as known has any number of them. */
+static double freedom_of(double a, double freedom_a, double b, double freedom_b, double known)
 {
     if (!(a + b > 0))
         return 1000;
-    return (a + b) * (a + b) /
+    return (a + b + known) * (a + b + known) /
            ((freedom_a > 0 ? a * a / freedom_a : 0) + (freedom_b > 0 ? b * b / freedom_b : 0));
 }
 
 static double p_of(double change, double error, double freedom)
 {
     return error > 0 ? student_two_sided(change / error, freedom) : change == 0;
+}
+
+/* Of a percentile. What is assumed between runs is a variance of the percentile, not of the part
+ * below it. But in units of the change, variances add up: change / error is what a part's change
+ * and error say, too. */
+static double p_of_fraction(double change, const struct estimate *before,
+                            const struct estimate *after)
+{
+    double a = before->fraction_variance, b = after->fraction_variance;
+    double known = before->assumed + after->assumed;
+    double by = after->fraction - before->fraction;
+    if (!(known > 0))
+        return p_of(by, sqrt(a + b), freedom_of(a, before->freedom, b, after->freedom, 0));
+    if (by == 0 || change == 0)
+        return 1;
+    a /= by * by;
+    b /= by * by;
+    known /= change * change;
+    return p_of(1, sqrt(a + b + known), freedom_of(a, before->freedom, b, after->freedom, known));
 }
 
 /* The mean by its change; a percentile by which part of the ops lies below the one of all runs
@@ -193,8 +220,10 @@ static void test(struct diff_value *value, const struct estimate *before,
     value->change = after->value - before->value;
     if (!before->enough || !after->enough)
         return;
-    double error = sqrt(before->variance + after->variance);
-    double freedom = freedom_of(before->variance, before->freedom, after->variance, after->freedom);
+    double known = before->assumed + after->assumed;
+    double error = sqrt(before->variance + after->variance + known);
+    double freedom =
+        freedom_of(before->variance, before->freedom, after->variance, after->freedom, known);
     double reach = student_quantile(SIGNIFICANT, freedom) * error;
     value->tested = true;
     value->freedom = freedom;
@@ -204,9 +233,7 @@ static void test(struct diff_value *value, const struct estimate *before,
     value->p = p_of(value->change, error, freedom);
     if (statistic == DIFF_MEAN)
         return;
-    double a = before->fraction_variance, b = after->fraction_variance;
-    value->p = p_of(after->fraction - before->fraction, sqrt(a + b),
-                    freedom_of(a, before->freedom, b, after->freedom));
+    value->p = p_of_fraction(value->change, before, after);
     if (value->p > SIGNIFICANT) { /* then no change at all is possible, too */
         value->low = fmin(value->low, 0);
         value->high = fmax(value->high, 0);
@@ -233,6 +260,8 @@ static int add_row(const struct type_side *before, const struct type_side *after
     for (int s = 0; rc == 0 && s < DIFF_STATISTICS; s++) {
         struct estimate a = estimate_side(before, &name, (enum diff_statistic)s);
         struct estimate b = estimate_side(after, &name, (enum diff_statistic)s);
+        a.assumed = assumed_variance(&before->between, a.value);
+        b.assumed = assumed_variance(&after->between, b.value);
         if (before->side->count == 1 && after->side->count > 1)
             lend_variance(&a, &b, (double)after->side->count);
         else if (before->side->count > 1 && after->side->count == 1)
@@ -308,7 +337,9 @@ static uint64_t count_ops(const struct compare_side *side, const char *type, dou
 static int add_type(const struct compare_side *before, const struct compare_side *after,
                     const char *name, struct report_diff *diff)
 {
-    struct type_side a = {.side = before}, b = {.side = after};
+    const struct compare_between between = {diff->assumed_part, diff->assumed_ns};
+    struct type_side a = {.side = before, .between = between};
+    struct type_side b = {.side = after, .between = between};
     struct diff_type *type;
     int rc = report_diff_add_type(diff, name, &type);
     if (rc < 0)
@@ -394,7 +425,7 @@ static int adjust(struct report_diff *diff)
 }
 
 int compare_sides(const struct compare_side *before, const struct compare_side *after,
-                  struct report_diff **diff)
+                  const struct compare_between *between, struct report_diff **diff)
 {
     struct report_diff *made;
     int rc = report_diff_new(&made);
@@ -403,6 +434,10 @@ int compare_sides(const struct compare_side *before, const struct compare_side *
     made->runs_before = before->count;
     made->runs_after = after->count;
     made->between_runs = before->count > 1 || after->count > 1;
+    if (!made->between_runs) {
+        made->assumed_part = between->part;
+        made->assumed_ns = between->ns;
+    }
     rc = add_types(before, after, made);
     if (rc == 0)
         rc = adjust(made);

@@ -21,9 +21,21 @@ struct compare_side {
     const struct compare_run *runs;
 };
 
-/* Compares. Owned by the caller. -ENOMEM with the message. */
+/* What two runs of the same are taken to differ by where one run a side cannot tell: standard
+ * deviations of every figure, that add up as variances. docs/diff.md has what was measured. */
+struct compare_between {
+    double part; /* of the figure */
+    double ns;
+};
+#define COMPARE_BETWEEN "1%+5us"
+
+/* -EINVAL with the message that says what is wrong. */
+int compare_between_parse(const char *text, struct compare_between *between);
+
+/* Compares. `between` counts for one run a side alone. Owned by the caller. -ENOMEM with the
+ * message. */
 int compare_sides(const struct compare_side *before, const struct compare_side *after,
-                  struct report_diff **diff);
+                  const struct compare_between *between, struct report_diff **diff);
 
 /* One condition of --fail-if: TYPE[.STAGE].STATISTIC > or < a limit, which is a change in percent
  * ("+5%") or in time ("200us"). */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "compare_private.h"
 #include "err.h"
 
 static int wrong(const char *text, const char *what)
@@ -47,26 +47,26 @@ static int parse_name(const char *text, const char *name, size_t length,
     return 0;
 }
 
-static int parse_limit(const char *text, const char *limit, struct compare_condition *condition)
+const char *parse_amount(const char *text, double *amount, bool *percent)
 {
     static const struct {
         const char *name;
         double factor;
     } units[] = {{"%", 0.01}, {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     char *end;
-    condition->limit = strtod(limit, &end);
-    if (end == limit || !isfinite(condition->limit) || fabs(condition->limit) > 1e12)
-        return wrong(text, "no number behind > or <");
+    *amount = strtod(text, &end);
+    if (end == text || !isfinite(*amount) || fabs(*amount) > 1e12)
+        return "no number";
     end += strspn(end, " ");
     size_t length = strcspn(end, " ");
     for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
         if (strlen(units[i].name) == length && strncmp(units[i].name, end, length) == 0 &&
             end[length + strspn(end + length, " ")] == '\0') {
-            condition->percent = i == 0;
-            condition->limit *= units[i].factor;
-            return 0;
+            *percent = i == 0;
+            *amount *= units[i].factor;
+            return NULL;
         }
-    return wrong(text, "no unit behind the number (%, ns, us, ms, s)");
+    return "no unit behind the number (%, ns, us, ms, s)";
 }
 
 int compare_condition_parse(const char *text, struct compare_condition *condition)
@@ -80,7 +80,10 @@ int compare_condition_parse(const char *text, struct compare_condition *conditio
         end--;
     condition->above = *sign == '>';
     int rc = parse_name(text, name, (size_t)(end - name), condition);
-    return rc < 0 ? rc : parse_limit(text, sign + 1, condition);
+    if (rc < 0)
+        return rc;
+    const char *what = parse_amount(sign + 1, &condition->limit, &condition->percent);
+    return what ? wrong(text, what) : 0;
 }
 
 static const struct diff_row *find_row(const struct compare_condition *condition,

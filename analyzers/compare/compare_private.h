@@ -40,6 +40,9 @@ size_t windows_count_of(const struct compare_run *run);
 int spread_of(const struct windows *windows, const struct window_row *row, const struct pool *pool,
               struct spread *spread);
 
+/* "5%", "-200us", "1.5 ms": percent as a part of 1, times in ns. NULL, or what is wrong with it. */
+const char *parse_amount(const char *text, double *amount, bool *percent);
+
 /* What makes the sides hard to compare. */
 int add_warnings(const struct compare_side *before, const struct compare_side *after,
                  struct report_diff *diff);

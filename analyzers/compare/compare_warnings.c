@@ -192,7 +192,8 @@ int add_warnings(const struct compare_side *before, const struct compare_side *a
     if (rc == 0 && !diff->between_runs)
         rc = report_diff_add_warning(diff,
                                      "one run a side: what two runs of the same differ by "
-                                     "(caches, placement, neighbours) is not known; give several "
-                                     "of each, parted by `vs`");
+                                     "(caches, placement, neighbours, sleeping processors) is not "
+                                     "known, but guessed; give several of each, made in turns, "
+                                     "parted by `vs`");
     return rc;
 }

@@ -77,6 +77,8 @@ static const struct field diff_fields[] = {
      .count_offset = DIFF(condition_count),
      .size = sizeof(struct diff_condition),
      .fields = condition_fields},
+    {.key = "assumed_part", FIELD_REAL, DIFF(assumed_part)},
+    {.key = "assumed_ns", FIELD_REAL, DIFF(assumed_ns)},
     {0},
 };
 

@@ -35,6 +35,9 @@ const char *diff_change_text(const struct diff_value *value, const char *chance,
 /* "+8.1 to +11.4", the bounds in per cent; "" when nothing was tested. */
 const char *diff_interval_text(const struct diff_value *value, char *text, size_t size);
 
+/* How chance was judged, a sentence. 300 bytes are enough. Returns `text`. */
+const char *diff_chance_text(const struct report_diff *diff, char *text, size_t size);
+
 /* Whether the stage took enough of the whole op, or changed, to be shown unasked. */
 bool diff_row_is_shown(const struct diff_row *row, const struct diff_row *whole);
 

@@ -41,6 +41,23 @@ const char *diff_interval_text(const struct diff_value *value, char *text, size_
     return text;
 }
 
+const char *diff_chance_text(const struct report_diff *diff, char *text, size_t size)
+{
+    char duration[32];
+    int used = snprintf(
+        text, size, "* beyond chance: 5 %% for all %zu tests together (Holm). Chance is %s",
+        diff->tests,
+        diff->between_runs ? "what the runs of a side differ by."
+                           : "what windows of time of a run differ by (block bootstrap)");
+    if (!diff->between_runs && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used,
+                 ", and %g %% and %s that runs of the same are taken to differ by "
+                 "(--between-runs).",
+                 100 * diff->assumed_part,
+                 unit_duration((uint64_t)diff->assumed_ns, duration, sizeof(duration)));
+    return text;
+}
+
 static void cell(FILE *out, const struct diff_value *value, size_t width)
 {
     char text[64];
@@ -104,7 +121,7 @@ static void type(FILE *out, const struct diff_type *type, bool all)
 
 int render_diff_text(const struct report_diff *diff, int width, bool all, FILE *out)
 {
-    char words[512];
+    char words[512], chance[300];
     if (width <= 0 || width > WIDTH)
         width = WIDTH;
     for (size_t i = 0; i < diff->type_count; i++)
@@ -114,13 +131,9 @@ int render_diff_text(const struct report_diff *diff, int width, bool all, FILE *
     for (size_t i = 0; i < diff->type_count; i++)
         type(out, &diff->types[i], all);
     fputc('\n', out);
-    snprintf(words, sizeof(words),
-             "* beyond chance: 5 %% for all %zu tests together (Holm). Chance is %s. %zu run%s "
-             "before, %zu after.",
-             diff->tests,
-             diff->between_runs ? "what the runs of a side differ by"
-                                : "what windows of time of a run differ by (block bootstrap)",
-             diff->runs_before, diff->runs_before == 1 ? "" : "s", diff->runs_after);
+    snprintf(words, sizeof(words), "%s %zu run%s before, %zu after.",
+             diff_chance_text(diff, chance, sizeof(chance)), diff->runs_before,
+             diff->runs_before == 1 ? "" : "s", diff->runs_after);
     text_paragraph(out, 0, width, words);
     for (size_t i = 0; i < diff->warning_count; i++) {
         snprintf(words, sizeof(words), "Not quite comparable: %s.", diff->warnings[i]);

@@ -80,11 +80,7 @@ static void changes(const struct report_diff *diff, bool all, FILE *out)
           out);
     for (size_t i = 0; i < diff->type_count; i++)
         html_diff_type(&diff->types[i], all, out);
-    snprintf(text, sizeof(text),
-             "* beyond chance: 5 %% for all %zu tests together (Holm). Chance is %s.", diff->tests,
-             diff->between_runs ? "what the runs of a side differ by"
-                                : "what windows of time of a run differ by (block bootstrap)");
-    html_paragraph("note", text, out);
+    html_paragraph("note", diff_chance_text(diff, text, sizeof(text)), out);
     fputs("</section>\n", out);
 }
 

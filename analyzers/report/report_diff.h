@@ -59,6 +59,8 @@ struct diff_condition {
 struct report_diff {
     size_t runs_before, runs_after;
     bool between_runs; /* chance is what runs of one side differ by; else what windows of time do */
+    /* what runs are taken to differ by where they do not tell: standard deviations of a figure */
+    double assumed_part, assumed_ns;
     size_t tests;
     size_t type_count;
     struct diff_type *types; /* by time spent, most first */

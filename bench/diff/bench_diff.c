@@ -20,6 +20,7 @@ struct settings {
     size_t pairs;
     double seconds, rate;
     const char *only; /* rows of this name; NULL: all */
+    struct compare_between between;
 };
 
 struct outcome {
@@ -60,7 +61,7 @@ static int one_pair(const struct settings *settings, enum run_kind kind, size_t 
     }
     const struct compare_side before = {runs, rows}, after = {runs, rows + runs};
     if (rc == 0)
-        rc = compare_sides(&before, &after, &diff);
+        rc = compare_sides(&before, &after, &settings->between, &diff);
     bool changed = false, named = false, wrong = false;
     for (size_t i = 0; rc == 0 && i < diff->type_count; i++) {
         changed = changed || diff->types[i].changed;
@@ -108,12 +109,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench-diff PATH-FILE [PAIRS [SECONDS [RATE [NAME]]]]\n");
         return 2;
     }
-    const struct settings settings = {.path = argv[1],
-                                      .pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : 200,
-                                      .seconds = argc > 3 ? strtod(argv[3], NULL) : 10,
-                                      .rate = argc > 4 ? strtod(argv[4], NULL) : 500,
-                                      .only = argc > 5 ? argv[5] : NULL};
+    struct settings settings = {.path = argv[1],
+                                .pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : 200,
+                                .seconds = argc > 3 ? strtod(argv[3], NULL) : 10,
+                                .rate = argc > 4 ? strtod(argv[4], NULL) : 500,
+                                .only = argc > 5 ? argv[5] : NULL};
     if (settings.pairs == 0 || !(settings.seconds > 0) || !(settings.rate > 0))
+        return 2;
+    if (compare_between_parse(COMPARE_BETWEEN, &settings.between) < 0)
         return 2;
     printf("%zu pairs that are the same, a quarter as many that are not; runs of %g s at %g op/s\n",
            settings.pairs, settings.seconds, settings.rate);

@@ -71,6 +71,28 @@ class Diff(unittest.TestCase):
             self.assertAlmostEqual(sum(row["mean"]["change_ns"] for name, row in rows.items() if name),
                                    rows[""]["mean"]["change_ns"], delta=10)
 
+    def test_one_run_a_side_does_not_know_what_runs_differ_by(self):
+        """A stage that takes 5 us longer all the time: windows of time say that it is no chance, and
+        so it is not. But a processor that slept would have done it, too."""
+        later = fleet.daemon(random.Random(10), 0, OPS, scale=1, late_us=5)
+        fleet.make(MAKE_TRACE, self.directory, "woken", later)
+        pair = ("--path", fleet.STORE, "a1", "woken")
+        done, types, rows = self.json("--between-runs", "0%", *pair)
+        self.assertEqual((done["assumed_part"], done["assumed_ns"]), (0, 0))
+        self.assertTrue(rows["reply.send"]["mean"]["significant"], rows["reply.send"])
+        surely = rows["reply.send"]["mean"]
+        for between in ((), ("--between-runs", "5 us"), ("--between-runs", "50%")):
+            done, types, rows = self.json(*between, *pair)
+            self.assertFalse(types["write"]["changed"], types["write"]["text"])
+            self.assertLess(rows["reply.send"]["mean"]["low_ns"], surely["low_ns"])
+            self.assertGreater(rows["reply.send"]["mean"]["detectable_ns"], 5000)
+        self.assertEqual(self.json(*pair)[0]["assumed_ns"], 5000)
+        self.assertIn("5.00 µs that runs of the same are taken to differ by",
+                      " ".join(self.diff(*pair).stdout.split()))
+        # runs that tell by themselves are not told
+        done = self.json("a1.profile", "a2.profile", "vs", "a3.profile")[0]
+        self.assertEqual((done["assumed_part"], done["assumed_ns"]), (0, 0))
+
     def test_traces_and_profiles_are_compared_alike(self):
         from_profiles = self.diff("--format", "json", "a1.profile", "b1.profile").stdout
         from_traces = self.diff("--format", "json", "--path", fleet.STORE, "a1", "b1").stdout
@@ -127,7 +149,9 @@ class Diff(unittest.TestCase):
         for runs in (("a1.profile",), ("a1.profile", "vs"), ("vs", "a1.profile", "a2.profile"),
                      ("a1.profile", "a2.profile", "b1.profile"),
                      ("a1.profile", "vs", "b1.profile", "vs", "a1.profile"),
-                     ("--format", "xml", "a1.profile", "a2.profile")):
+                     ("--format", "xml", "a1.profile", "a2.profile"),
+                     *(("--between-runs", amount, "a1.profile", "a2.profile")
+                       for amount in ("", "5", "-1%", "1%+", "1%5us", "1 parsec", "nan%"))):
             self.assertEqual(self.diff(*runs, status=2).stderr.count("\n"), 1)
         self.assertIn("none.profile", self.diff("none.profile", "a1.profile", status=1).stderr)
 

@@ -10,7 +10,7 @@ STORE = pathlib.Path(__file__).resolve().parent.parent / "report" / "store.yaml"
 MS, US = 1_000_000, 1_000
 
 
-def write_op(rng, pid, key, sequence, start, scale):
+def write_op(rng, pid, key, sequence, start, scale, late_us):
     """The events of a write, and when its answer is there."""
     step = lambda most: rng.randrange(1, most) * 10 * US
     worker = pid + 2 + sequence % 3
@@ -43,7 +43,7 @@ def write_op(rng, pid, key, sequence, start, scale):
         t += step(20)
         add(f"replica.join {pid}/{pid + 7} {key} {peer}")
     add(f"reply.enqueue {pid}/{pid + 7} {key}")
-    t += step(5)
+    t += step(5) + late_us * US
     add(f"op.finish {pid}/{pid + 1} {key} 4096 0")
     add(f"op.end {pid}/{pid + 1} {key}")
     return events, t
@@ -64,8 +64,9 @@ def read_op(rng, pid, key, number, start):
     return events, t
 
 
-def daemon(rng, number, ops, scale=1.0, pid=None):
-    """The text of a daemon's fixture. `scale`: of the time that a journal write takes."""
+def daemon(rng, number, ops, scale=1.0, pid=None, late_us=0):
+    """The text of a daemon's fixture. `scale`: of the time that a journal write takes; `late_us`: that
+    each answer takes longer."""
     pid = pid or 1000 + 100 * number
     now = 1000 * MS + rng.randrange(40) * MS
     events = [(now, f'stack.define {pid}/{pid + 2} 7 "__lll_lock_wait_private;malloc;fill;main" 4')]
@@ -73,7 +74,7 @@ def daemon(rng, number, ops, scale=1.0, pid=None):
         now += rng.randrange(1, 40) * 25 * US
         key = f"op{i}"
         if rng.random() < 0.7:
-            more, end = write_op(rng, pid, key, 500 + i, now, scale)
+            more, end = write_op(rng, pid, key, 500 + i, now, scale, late_us)
         else:
             more, end = read_op(rng, pid, key, i, now)
         events += more
