@@ -76,8 +76,8 @@ static void say_whole(const struct diff_type *type, char *text)
         add(text, line);
         return;
     }
-    snprintf(line, sizeof(line), "%s: the mean differs by no more than chance makes it.",
-             type->type);
+    snprintf(line, sizeof(line),
+             "%s: the mean of the whole op differs by no more than chance makes it.", type->type);
     add(text, line);
     for (int s = DIFF_P50; s < DIFF_STATISTICS; s++) {
         const struct diff_value *value = &type->rows[0].values[s];
@@ -89,12 +89,14 @@ static void say_whole(const struct diff_type *type, char *text)
     }
 }
 
-static void say_cause(const struct diff_row *cause, char *text)
+/* `whole`: the op itself changed, too. */
+static void say_cause(const struct diff_row *cause, bool whole, char *text)
 {
     const struct diff_value *mean = &cause->values[DIFF_MEAN];
     char line[400], change[32];
     if (mean->significant) {
-        snprintf(line, sizeof(line), "What changed most is %s: %s an op", cause->stage,
+        snprintf(line, sizeof(line), "%s %s: %s an op",
+                 whole ? "What changed most is" : "But one of its stages changed,", cause->stage,
                  duration(mean->change, change, sizeof(change)));
         add(text, line);
         if (mean->before > 0)
@@ -144,7 +146,7 @@ int add_words(struct diff_type *type)
     else
         say_whole(type, text);
     if (cause)
-        say_cause(cause, text);
+        say_cause(cause, type->rows[0].values[DIFF_MEAN].significant, text);
     else if (type->rows[0].values[DIFF_MEAN].significant)
         add(text, "No stage is known to have a tenth of that or more.");
     return rc < 0 ? rc : report_set_string(&type->text, text);

@@ -61,6 +61,9 @@ class Diff(unittest.TestCase):
             self.assertEqual((types["write"]["changed"], types["write"]["cause"]),
                              (True, "replica.wait"))
             self.assertFalse(types["read"]["changed"])
+            self.assertRegex(types["write"]["text"], r"slower by .* on average .* What changed most is "
+                                                     r"replica\.wait: \+" if len(runs) == 2 else
+                             r"(What changed most is|But one of its stages changed,) replica\.wait")
             # the journal's writes, 150 us, take half as long again: the wait for the peers, which
             # answer after them, has it
             change = rows["replica.wait"]["mean"]
@@ -80,6 +83,8 @@ class Diff(unittest.TestCase):
         done, types, rows = self.json("--between-runs", "0%", *pair)
         self.assertEqual((done["assumed_part"], done["assumed_ns"]), (0, 0))
         self.assertTrue(rows["reply.send"]["mean"]["significant"], rows["reply.send"])
+        self.assertIn("the whole op differs by no more than chance makes it. But one of its stages "
+                      "changed, reply.send: +5 µs an op", types["write"]["text"])
         surely = rows["reply.send"]["mean"]
         for between in ((), ("--between-runs", "5 us"), ("--between-runs", "50%")):
             done, types, rows = self.json(*between, *pair)
