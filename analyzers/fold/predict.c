@@ -148,6 +148,23 @@ static bool has_several_daemons(const struct report *report)
     return false;
 }
 
+/* How busy the server of this number, queues first, is without the cause; 0: it is no bound. `name`
+ * (weak): what it is called. */
+static double server_without(const struct report *report, size_t number,
+                             const struct blame_cause *cause, const char **name)
+{
+    if (number < report->queue_count) {
+        const struct report_queue *queue = &report->queues[number];
+        *name = queue->stage;
+        return queue->batches ? 0 : busy_without(report, queue, cause);
+    }
+    const struct report_lock *lock = &report->locks[number - report->queue_count];
+    *name = lock->name;
+    if (lock == cause->lock || strcmp(lock->class, "lock") != 0)
+        return 0;
+    return lock->busy * (1 - vanishing(report, cause, lock->holders, lock->holder_count));
+}
+
 struct prediction predict_without(const struct report *report, const struct blame_cause *cause)
 {
     struct prediction prediction = {0};
@@ -169,24 +186,14 @@ struct prediction predict_without(const struct report *report, const struct blam
     if (each > 0)
         inverse += pow(each / under_way, CORNER);
     for (size_t i = 0; i < report->queue_count + report->lock_count; i++) {
-        bool is_queue = i < report->queue_count;
-        const struct report_queue *queue = is_queue ? &report->queues[i] : NULL;
-        const struct report_lock *lock = is_queue ? NULL : &report->locks[i - report->queue_count];
-        if (is_queue && queue->batches) /* no ceiling */
-            continue;
-        if (lock && (lock == cause->lock || strcmp(lock->class, "lock") != 0))
-            continue;
-        double busy =
-            is_queue
-                ? busy_without(report, queue, cause)
-                : lock->busy * (1 - vanishing(report, cause, lock->holders, lock->holder_count));
+        const char *name;
+        double busy = server_without(report, i, cause, &name);
         if (busy <= 0)
             continue;
         inverse += pow(busy / rate, CORNER);
         if (rate / busy < smallest) {
             smallest = rate / busy;
-            snprintf(prediction.ceiling, sizeof(prediction.ceiling), "%s",
-                     is_queue ? queue->stage : lock->name);
+            snprintf(prediction.ceiling, sizeof(prediction.ceiling), "%s", name);
         }
     }
     if (isfinite(smallest))

@@ -80,7 +80,7 @@ static const char *parse(const char *text, struct build_id *id)
 {
     *id = (struct build_id){0};
     while (digit(text[0]) >= 0 && digit(text[1]) >= 0 && id->size < BUILD_ID_MAX) {
-        id->bytes[id->size++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
+        id->bytes[id->size++] = (uint8_t)((unsigned)digit(text[0]) << 4 | (unsigned)digit(text[1]));
         text += 2;
     }
     return id->size > 0 && text[0] == ' ' && text[1] == '/' ? text + 1 : NULL;
@@ -166,10 +166,9 @@ static int append(struct frame_names *names, size_t *used, const char *more, siz
 static bool take_apart(const char *frame, size_t length, size_t *name, uint64_t *address)
 {
     size_t at = length;
-    int value = 0;
 
     *address = 0;
-    while (at > 0 && (value = digit(frame[at - 1])) >= 0)
+    while (at > 0 && digit(frame[at - 1]) >= 0)
         at--;
     if (at < 4 || at == length || length - at > 16 || memcmp(frame + at - 3, "+0x", 3) != 0)
         return false;

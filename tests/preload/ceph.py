@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""ceph.py LIBRARY CLUSTER WITH_SESSION: a real ceph-osd with the library before libc serves, ends as it
-should, and its waits have stacks that lead to their threads' starts."""
+"""ceph.py LIBRARY CLUSTER WITH_SESSION OPTRAIL: a real ceph-osd with the library before libc serves, ends
+as it should, and its waits have stacks that lead to their threads' starts, and names."""
 import collections
 import glob
 import json
@@ -16,7 +16,7 @@ import tempfile
 sys.path += [str(pathlib.Path(__file__).parent.parent / name) for name in ("ceph", "bpf")]
 import ceph_cluster  # noqa: E402
 
-LIBRARY, CLUSTER, WITH_SESSION = sys.argv[1:4]
+LIBRARY, CLUSTER, WITH_SESSION, OPTRAIL = sys.argv[1:5]
 DEFINED = re.compile(r'stack_define: .* key = (0x[0-9A-F]+), frames = "([^"]*)", depth = (\d+)')
 WAITED = re.compile(r"lock_waited: .* wait_ns = (\d+), kind_stack = (\d+)")
 # where glibc starts threads, and programs
@@ -42,7 +42,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="optrail-test-", dir="/var/tmp") as directory:
         trace = f"{directory}/trace"
         done = subprocess.run([WITH_SESSION, "--output", trace, "--", sys.executable, __file__,
-                               LIBRARY, CLUSTER, WITH_SESSION, directory], capture_output=True,
+                               LIBRARY, CLUSTER, WITH_SESSION, OPTRAIL, directory], capture_output=True,
                               text=True)
         if "not installed" in done.stderr:
             print(done.stderr.strip())
@@ -51,6 +51,8 @@ def main():
         told = json.loads(done.stdout.splitlines()[-1])
         read = subprocess.run(["babeltrace2", trace], capture_output=True, text=True)
         assert read.returncode == 0, read.stderr
+        report = json.loads(subprocess.run([OPTRAIL, "locks", "--format", "json", trace], check=True,
+                                           capture_output=True, text=True).stdout)
         counts = []
         for path in glob.glob(f"{directory}/counts.*"):
             with open(path, encoding="utf-8") as file:
@@ -70,8 +72,13 @@ def main():
     print(f"{told['ops']} ops, {dict(kinds)}, {100 * complete / total:.1f} % of the waiting for locks "
           f"has a stack to its thread's start; {max(counts, key=lambda one: one['waits'])}")
     assert kinds["lock"] > 20 and complete > 0.95 * total
+    named, told_frames = (report["counts"]["other"][count]
+                          for count in ("frames_named", "frames_to_name"))
+    locks = sorted(report["locks"], key=lambda lock: -lock["wait_total_ns"])
+    print(f"{named} of {told_frames} frames have names; {[lock['name'] for lock in locks[:6]]}")
+    assert named > 0.8 * told_frames, report["counts"]["other"]
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(serve(sys.argv[4]) if len(sys.argv) > 4 else main())
+    sys.exit(serve(sys.argv[5]) if len(sys.argv) > 5 else main())
