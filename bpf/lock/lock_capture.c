@@ -82,8 +82,6 @@ static int take_record(void *context, void *data, size_t size)
     int error = 0;
     if (type == LOCK_RECORD_WAIT && size >= sizeof(struct lock_record))
         error = take_wait(capture, data);
-    else if (type == LOCK_RECORD_RELEASE && size >= sizeof(struct lock_release))
-        lock_joiner_release(capture->waits, data);
     else if (type == LOCK_RECORD_SNAPSHOT && size >= sizeof(struct lock_snapshot))
         error = take_snapshot(capture, data, size);
     else if (type == LOCK_RECORD_EXIT && size >= sizeof(struct lock_exit))
@@ -115,7 +113,7 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     if (!capture->waits || !capture->processes)
         return err_no_memory();
     error = open_processes(capture, options);
-    return error ? error : lock_probe_attach(&capture->probe, options);
+    return error ? error : lock_probe_attach(&capture->probe);
 }
 
 int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **result)
@@ -218,7 +216,7 @@ void lock_capture_pause(struct lock_capture *capture)
 
 int lock_capture_resume(struct lock_capture *capture)
 {
-    return capture->probe.link_count ? 0 : lock_probe_attach(&capture->probe, &capture->options);
+    return capture->probe.link_count ? 0 : lock_probe_attach(&capture->probe);
 }
 
 struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)
@@ -269,7 +267,6 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
         counts.waits += kernel[LOCK_WAITS];
         counts.sampled_out += kernel[LOCK_SAMPLED_OUT];
         counts.condvar_idle += kernel[LOCK_CONDVAR_IDLE];
-        counts.refused += kernel[LOCK_REFUSED];
         counts.lost += kernel[LOCK_LOST];
         counts.threads_full += kernel[LOCK_THREADS_FULL];
         counts.stacks_full += kernel[LOCK_STACKS_FULL];

@@ -40,7 +40,7 @@ struct lock_capture_options {
     uint32_t rate;
     uint32_t ring_bytes;  /* a power of two; 0: 8 MiB */
     bool no_stacks;       /* stack numbers stay 0 */
-    bool no_meanwhile;    /* what owners do is not followed, releasers are not known */
+    bool no_meanwhile;    /* what owners do is not followed */
     bool whole_functions; /* stacks' text: functions with their arguments */
 };
 
@@ -52,7 +52,6 @@ struct lock_capture_counts {
     uint64_t joined;    /* futex calls that went on with the acquisition before them */
     uint64_t sampled_out;  /* stand behind the weights of others */
     uint64_t condvar_idle; /* waits at condition variables and for semaphores, told or not */
-    uint64_t refused;      /* the word had changed: the call returned at once, nobody waited */
     uint64_t unfinished;   /* waits that had not ended when the capture did; handed on as such */
 
     uint64_t lost;          /* the ring was full */
@@ -64,7 +63,8 @@ struct lock_capture_counts {
     uint64_t owner_unknown; /* the kind has an owner, but none was found in the word */
     uint64_t owner_gone;    /* the owner's thread had ended */
     uint64_t releaser_unknown;
-    uint64_t hold_unmeasured; /* the releaser had got the lock without waiting, or before we came */
+    /* the releaser had got the lock without waiting, when nobody else waited, or before we came */
+    uint64_t hold_unmeasured;
     uint64_t address_reused;  /* an address that was a lock of another kind before */
     uint64_t unmatched_sites; /* futex calls from code that libc's tables do not tell of */
 
@@ -110,7 +110,7 @@ int lock_capture_resume(struct lock_capture *capture);
 
 /* What the kernel has spent in the programs, in ns, while it counts that (BPF_ENABLE_STATS or
  * kernel.bpf_stats_enabled); and how often they ran. */
-#define LOCK_CAPTURE_PROGRAMS 5
+#define LOCK_CAPTURE_PROGRAMS 3
 struct lock_capture_spent {
     uint64_t ns, runs;
     struct lock_program_spent {

@@ -11,7 +11,6 @@ struct held_wait {
     struct lock_wait wait;
     struct watched_process *process; /* weak */
     uint32_t owner;                  /* as the process names it; 0: the word named none */
-    uint64_t wake_ns;
     uint32_t acquisition;
     bool taken; /* a row in use: of this thread, whether it holds something or not */
     bool held;
@@ -185,7 +184,6 @@ static void add_meanwhile(struct lock_wait *wait, const struct lock_record *reco
 static void set_end(struct held_wait *held, const struct lock_record *record)
 {
     struct lock_wait *wait = &held->wait;
-    held->wake_ns = record->wake_ns;
     wait->end_ns = record->end_ns;
     wait->hold_ns = record->hold_ns;
     wait->releaser_tid = record->releaser;
@@ -255,13 +253,6 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
     set_end(held, record);
     note_lock(waits, &held->wait);
     return error;
-}
-
-void lock_joiner_release(struct lock_joiner *waits, const struct lock_release *release)
-{
-    struct held_wait *held = place_of(waits->rows, waits->row_count, release->pid, release->waiter);
-    if (held->held && held->wake_ns == release->wake_ns)
-        held->wait.holder_stack = release->stack;
 }
 
 int lock_joiner_flush(struct lock_joiner *waits, uint64_t now, uint64_t held_ns,

@@ -23,9 +23,6 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
                     const struct lock_record *record, uint64_t now, lock_wait_callback *callback,
                     void *context);
 
-/* The stack of a release that was told after the wait. */
-void lock_joiner_release(struct lock_joiner *waits, const struct lock_release *release);
-
 /* Hands on what has been held back for longer than `held_ns`. */
 int lock_joiner_flush(struct lock_joiner *waits, uint64_t now, uint64_t held_ns,
                       lock_wait_callback *callback, void *context);

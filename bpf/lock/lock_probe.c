@@ -4,19 +4,16 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "err.h"
 #include "lock.skel.h"
 #include "lock_sites.h"
-#include "tracepoint_id.h"
 #include "uprobe_link.h"
 
 /* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
@@ -46,8 +43,6 @@ int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options 
     skeleton->rodata->take_stacks = !options->no_stacks;
     skeleton->rodata->follow_owners = !options->no_meanwhile;
     skeleton->bss->snapshots_left = 4 * SNAPSHOTS_A_LOOK;
-    bpf_program__set_autoload(skeleton->progs.waking, !options->no_meanwhile);
-    bpf_program__set_autoload(skeleton->progs.switching, !options->no_meanwhile);
     if (options->ring_bytes)
         bpf_map__set_max_entries(skeleton->maps.ring, options->ring_bytes);
     int error = lock_bpf__load(skeleton);
@@ -144,40 +139,14 @@ static int keep(struct lock_probe *probe, struct bpf_link *link)
     return 0;
 }
 
-/* By a perf event of our own: libbpf looks for tracefs at its usual places only. */
-static int attach_tracepoint(struct lock_probe *probe, struct bpf_program *program,
-                             const char *name)
-{
-    int id = tracepoint_id("syscalls", name);
-    if (id < 0)
-        return id;
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attributes), .config = (uint64_t)id};
-    int event = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-    if (event < 0)
-        return uprobe_refused(-errno, "cannot open the tracepoint of the futex call");
-    struct bpf_link *link = bpf_program__attach_perf_event(program, event);
-    if (!link) {
-        int error = -errno;
-        close(event);
-        errno = -error;
-    }
-    return keep(probe, link);
-}
-
-int lock_probe_attach(struct lock_probe *probe, const struct lock_capture_options *options)
+int lock_probe_attach(struct lock_probe *probe)
 {
     struct lock_bpf *skeleton = probe->skeleton;
     int error = keep(probe, bpf_program__attach(skeleton->progs.exiting));
-    if (!error && !options->no_meanwhile)
+    if (!error)
         error = keep(probe, bpf_program__attach(skeleton->progs.waking));
-    if (!error && !options->no_meanwhile)
+    if (!error)
         error = keep(probe, bpf_program__attach(skeleton->progs.switching));
-    /* the end of calls first: one that has begun must not seem to last for ever */
-    if (!error)
-        error = attach_tracepoint(probe, skeleton->progs.futex_exit, "sys_exit_futex");
-    if (!error)
-        error = attach_tracepoint(probe, skeleton->progs.futex_enter, "sys_enter_futex");
     return error;
 }
 
@@ -200,7 +169,7 @@ void lock_probe_forget(struct lock_probe *probe)
     memset(probe->skeleton->bss->threads, 0, sizeof(probe->skeleton->bss->threads));
     memset(probe->skeleton->bss->watched, 0, sizeof(probe->skeleton->bss->watched));
     memset(probe->skeleton->bss->waited, 0, sizeof(probe->skeleton->bss->waited));
-    memset(probe->skeleton->bss->busy, 0, sizeof(probe->skeleton->bss->busy));
+    memset(probe->skeleton->bss->waits, 0, sizeof(probe->skeleton->bss->waits));
 }
 
 void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent)

@@ -29,7 +29,7 @@ int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options 
 int lock_probe_add(struct lock_probe *probe, const struct watched_process *process);
 void lock_probe_remove(struct lock_probe *probe, const struct watched_process *process);
 
-int lock_probe_attach(struct lock_probe *probe, const struct lock_capture_options *options);
+int lock_probe_attach(struct lock_probe *probe);
 void lock_probe_detach(struct lock_probe *probe);
 void lock_probe_close(struct lock_probe *probe);
 

@@ -97,7 +97,8 @@ struct lock_thread {
     uint32_t pid, tid; /* as user space names them */
 
     /* the wait that is under way */
-    uint64_t word; /* of the futex */
+    uint64_t word;      /* of the futex */
+    uint64_t waits_for; /* the lock, while the wait is not yet known to others */
     uint64_t begin_ns;
     uint64_t counter, stack_pointer;
     uint32_t value;
@@ -110,7 +111,9 @@ struct lock_thread {
     uint16_t process; /* its number */
     uint8_t settled;
     uint8_t followed; /* its owner is watched */
-    uint32_t holder_stack;
+    uint8_t timed;    /* it ends by itself */
+    uint8_t woken;    /* by a futex call, or by the death of the lock's owner */
+    uint32_t stack, holder_stack;
 
     /* its release, as the waker's scheduler told it; 0: not yet */
     uint64_t wake_ns;
@@ -121,16 +124,8 @@ struct lock_thread {
 
     /* the wait before: whether the next one goes on with it */
     uint32_t acquisition; /* number of it */
-    uint64_t last_word, last_counter, last_stack_pointer;
-    uint64_t told_ns; /* when its last record was made: end_ns there */
-
-    /* the wake that is under way */
-    uint64_t wake_word; /* 0: none under way */
-    uint64_t wake_hold_ns;
-    uint64_t woken_ns;
-    uint64_t woken_key;
-    uint32_t woken;      /* thread that it woke, as user space names it; 0: none */
-    uint32_t woken_long; /* it had waited for a while */
+    uint64_t last_word, last_registers;
+    uint64_t last_ran_ns, last_sleeps; /* how long, and how often, by then */
 
     uint64_t had_lock[LOCK_HAD];
     uint64_t had_ns[LOCK_HAD];
@@ -149,7 +144,6 @@ struct lock_thread {
 
 enum lock_record_type {
     LOCK_RECORD_WAIT,
-    LOCK_RECORD_RELEASE,
     LOCK_RECORD_SNAPSHOT,
     LOCK_RECORD_EXIT
 };
@@ -178,15 +172,6 @@ struct lock_record {
     uint32_t stack, holder_stack;
     uint32_t acquisition;
     uint16_t kind, flags;
-};
-
-/* The stack of a release, when it comes after the wait's record. */
-struct lock_release {
-    uint32_t type;
-    uint32_t pid;
-    uint32_t waiter;
-    uint32_t stack;
-    uint64_t wake_ns;
 };
 
 /* A thread has ended. */
@@ -229,7 +214,6 @@ enum lock_counter {
     LOCK_WAITS,
     LOCK_SAMPLED_OUT,
     LOCK_CONDVAR_IDLE,
-    LOCK_REFUSED,
     LOCK_LOST,
     LOCK_THREADS_FULL,
     LOCK_STACKS_FULL,
@@ -239,7 +223,6 @@ enum lock_counter {
     LOCK_UNMATCHED,
     LOCK_SNAPSHOTS,
     LOCK_STACKS_MISTAKEN,  /* taken for the one before, which they were not: found by a sample */
-    LOCK_RELEASES_CROSSED, /* a release's stack that its waiter did not get */
     LOCK_COUNTERS
 };
 

@@ -29,9 +29,9 @@ static __always_inline __u64 thread_key(__u32 tgid, struct task_struct *task)
     return (__u64)tgid << 32 | inner_tid(task);
 }
 
-static __always_inline __u8 *busy_bits(__u64 key)
+static __always_inline __u8 *is_waiting(__u64 key)
 {
-    return &busy[key & (BUSY_ROOM - 1)];
+    return &waits[key & (WAITS_ROOM - 1)];
 }
 
 static __always_inline __u32 waited_at(__u64 word)
@@ -43,6 +43,11 @@ static __always_inline __u32 waited_at(__u64 word)
 static __always_inline void count_waiter(__u64 word, int change)
 {
     __sync_fetch_and_add(&waited[waited_at(word) & (WAITED_ROOM - 1)], change);
+}
+
+static __always_inline bool has_waiters(__u64 word)
+{
+    return waited[waited_at(word) & (WAITED_ROOM - 1)] != 0;
 }
 
 static __always_inline __u32 *watched_count(__u64 key)

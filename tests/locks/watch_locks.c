@@ -57,7 +57,6 @@ static void print_counts(struct lock_capture *capture)
         {"joined", counts.joined},
         {"sampled_out", counts.sampled_out},
         {"condvar_idle", counts.condvar_idle},
-        {"refused", counts.refused},
         {"unfinished", counts.unfinished},
         {"lost", counts.lost},
         {"threads_full", counts.threads_full},
