@@ -20,21 +20,21 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* from <linux/futex.h> */
-#define FUTEX_WAIT            0
-#define FUTEX_WAKE            1
-#define FUTEX_REQUEUE         3
-#define FUTEX_CMP_REQUEUE     4
-#define FUTEX_WAKE_OP         5
-#define FUTEX_LOCK_PI         6
-#define FUTEX_UNLOCK_PI       7
-#define FUTEX_WAIT_BITSET     9
-#define FUTEX_WAKE_BITSET     10
-#define FUTEX_LOCK_PI2        13
-#define FUTEX_PRIVATE_FLAG    128
-#define FUTEX_COMMAND         0x7f
-#define FUTEX_WAITERS         0x80000000u
-#define FUTEX_OWNER_DIED      0x40000000u
-#define FUTEX_TID             0x3fffffffu
+#define FUTEX_WAIT           0
+#define FUTEX_WAKE           1
+#define FUTEX_REQUEUE        3
+#define FUTEX_CMP_REQUEUE    4
+#define FUTEX_WAKE_OP        5
+#define FUTEX_LOCK_PI        6
+#define FUTEX_UNLOCK_PI      7
+#define FUTEX_WAIT_BITSET    9
+#define FUTEX_WAKE_BITSET    10
+#define FUTEX_LOCK_PI2       13
+#define FUTEX_PRIVATE_FLAG   128
+#define FUTEX_COMMAND        0x7f
+#define FUTEX_WAITERS        0x80000000u
+#define FUTEX_OWNER_DIED     0x40000000u
+#define FUTEX_TID            0x3fffffffu
 #define NR_FUTEX             202 /* <asm/unistd_64.h> */
 #define TASK_INTERRUPTIBLE   1   /* <linux/sched.h> */
 #define TASK_UNINTERRUPTIBLE 2
@@ -68,7 +68,7 @@ __u8 waits[WAITS_ROOM];
 #define WATCHED_THREADS 16384
 __u32 watched[WATCHED_THREADS];
 /* How many wait at words of this hash, of those that are followed. */
-#define WAITED_ROOM 4096
+#define WAITED_ROOM 65536
 __u32 waited[WAITED_ROOM];
 /* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
  */

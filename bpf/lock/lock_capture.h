@@ -63,7 +63,8 @@ struct lock_capture_counts {
     uint64_t owner_unknown; /* the kind has an owner, but none was found in the word */
     uint64_t owner_gone;    /* the owner's thread had ended */
     uint64_t releaser_unknown;
-    /* the releaser had got the lock without waiting, when nobody else waited, or before we came */
+    /* the releaser had got the lock without waiting, or before we came; or it may have had it more
+     * than once since */
     uint64_t hold_unmeasured;
     uint64_t address_reused;  /* an address that was a lock of another kind before */
     uint64_t unmatched_sites; /* futex calls from code that libc's tables do not tell of */

@@ -100,7 +100,7 @@ struct lock_thread {
     uint64_t word;      /* of the futex */
     uint64_t waits_for; /* the lock, while the wait is not yet known to others */
     uint64_t begin_ns;
-    uint64_t counter, stack_pointer;
+    uint64_t counter;
     uint32_t value;
     uint32_t owner; /* as the process names it; 0: unknown */
     uint16_t kind;
@@ -129,6 +129,8 @@ struct lock_thread {
 
     uint64_t had_lock[LOCK_HAD];
     uint64_t had_ns[LOCK_HAD];
+    uint8_t had_seen[LOCK_HAD]; /* its next wake for that lock is the end of this turn */
+    uint64_t registers_at;      /* where the kernel keeps the thread's user registers */
 
     /* the call sites of its last waits, and what the table of sites says of them */
     struct lock_recent_site {
@@ -142,11 +144,7 @@ struct lock_thread {
     struct lock_recent_stack recent[LOCK_RECENT_STACKS];
 } __attribute__((aligned(64)));
 
-enum lock_record_type {
-    LOCK_RECORD_WAIT,
-    LOCK_RECORD_SNAPSHOT,
-    LOCK_RECORD_EXIT
-};
+enum lock_record_type { LOCK_RECORD_WAIT, LOCK_RECORD_SNAPSHOT, LOCK_RECORD_EXIT };
 
 #define LOCK_RECORD_CONTINUES   1u /* goes on with the acquisition of the record before */
 #define LOCK_RECORD_GAVE_UP     2u
@@ -222,7 +220,7 @@ enum lock_counter {
     LOCK_FAULTS_STACK,
     LOCK_UNMATCHED,
     LOCK_SNAPSHOTS,
-    LOCK_STACKS_MISTAKEN,  /* taken for the one before, which they were not: found by a sample */
+    LOCK_STACKS_MISTAKEN, /* taken for the one before, which they were not: found by a sample */
     LOCK_COUNTERS
 };
 

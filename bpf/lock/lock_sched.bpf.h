@@ -3,8 +3,8 @@
 #define OPTRAIL_LOCK_SCHED_BPF_H
 
 /*
- * What the scheduler tells: who goes to sleep, who wakes whom, who comes back; and what the owners of
- * locks do meanwhile. A few bits tell of most threads that they are of no interest.
+ * What the scheduler tells: who goes to sleep, who wakes whom, who comes back; and what the owners
+ * of locks do meanwhile. A few bits tell of most threads that they are of no interest.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)

@@ -36,7 +36,7 @@ static __always_inline __u8 *is_waiting(__u64 key)
 
 static __always_inline __u32 waited_at(__u64 word)
 {
-    return (word >> 2) * 0x9e3779b97f4a7c15ull >> 52;
+    return (word >> 2) * 0x9e3779b97f4a7c15ull >> 48;
 }
 
 /* One more, or one less, who waits for what somebody has. */
@@ -141,13 +141,13 @@ static __always_inline void change_state(struct lock_thread *thread, __u32 was, 
     thread->state = becomes;
 }
 
-/* From now on the waiter wants to know what the owner does. */
-static __always_inline void watch(struct lock_thread *waiter, __u64 owner_key, __u32 process,
-                                  __u64 now)
+/* From now on the waiter wants to know what the owner does. Returns that one; NULL: no room. */
+static __always_inline struct lock_thread *watch(struct lock_thread *waiter, __u64 owner_key,
+                                                 __u32 process, __u64 now)
 {
     struct lock_thread *owner = thread_row(owner_key, process, false);
     if (!owner)
-        return;
+        return NULL;
     if (__sync_fetch_and_add(&owner->watchers, 1) <= 0) {
         owner->since_ns = now;
         owner->state = owner->lock ? LOCK_STATE_CHAIN : LOCK_STATE_UNKNOWN;
@@ -160,6 +160,7 @@ static __always_inline void watch(struct lock_thread *waiter, __u64 owner_key, _
         waiter->owner_before[i] = owner->spent_ns[i] + (i == state ? going_on : 0);
     waiter->owner_key = owner_key;
     waiter->chain_lock = owner->lock;
+    return owner;
 }
 
 /* The current thread gives back what others wait for, perhaps to another than those who watch it:

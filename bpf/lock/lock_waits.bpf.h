@@ -3,15 +3,15 @@
 #define OPTRAIL_LOCK_WAITS_BPF_H
 
 /*
- * A wait, from its begin to its record: a thread goes to sleep in a futex call, another one wakes it
- * from a futex call of its own, it is put on a CPU again. What is written here runs in the
+ * A wait, from its begin to its record: a thread goes to sleep in a futex call, another one wakes
+ * it from a futex call of its own, it is put on a CPU again. What is written here runs in the
  * scheduler, with interrupts off: short, and without faults.
  */
 
-/* A thread that finds the lock taken again sleeps for it again at once: it runs for two microseconds
- * or so in between, and tens of them when it is interrupted there. Whoever had the lock
- * meanwhile, and woke nobody when it gave it back, has other registers as a rule, or slept, or ran
- * for longer. For one of whom nothing of that is true, this much is too long a wait. */
+/* A thread that finds the lock taken again sleeps for it again at once: it runs for two
+ * microseconds or so in between, and tens of them when it is interrupted there. Whoever had the
+ * lock meanwhile, and woke nobody when it gave it back, has other registers as a rule, or slept, or
+ * ran for longer. For one of whom nothing of that is true, this much is too long a wait. */
 #define RETRY_NS 50000
 
 static __always_inline bool in_futex(const struct pt_regs *registers)
@@ -57,8 +57,8 @@ static __always_inline __u64 hash_registers(const struct pt_regs *registers)
     return (hash ^ registers->r15) * prime;
 }
 
-/* Whether this sleep goes on with the wait that the thread was in last; keeps what tells of the next
- * one. */
+/* Whether this sleep goes on with the wait that the thread was in last; keeps what tells of the
+ * next one. */
 static __always_inline bool goes_on(struct lock_thread *thread, struct task_struct *task,
                                     const struct pt_regs *registers)
 {
@@ -114,8 +114,30 @@ static __noinline bool describe_wait(struct lock_thread *thread, __u32 weight)
     return true;
 }
 
-/* The current thread goes to sleep in a futex call. The kernel has queued it already: what takes time
- * here does not keep it from the lock, as it would on the way into the call. */
+/* Somebody comes for a lock that its owner had waited for, when nobody else did. Is it still the
+ * same turn? It is if the owner has not been in the kernel since that wait: who has waited for a
+ * mutex gives it back by a call, whether anybody waits or not. If it has, nobody can tell. */
+static __always_inline void look_at_turn(struct lock_thread *owner, __u64 lock, __u64 word)
+{
+    struct {
+        __u64 si, di, orig_ax; /* as they lie in the kernel's pt_regs */
+    } call;
+#pragma unroll
+    for (int i = 0; i < LOCK_HAD; i++) {
+        if (owner->had_lock[i] != lock || owner->had_seen[i])
+            continue;
+        if (bpf_probe_read_kernel(&call, sizeof(call),
+                                  (const char *)owner->registers_at +
+                                      __builtin_offsetof(struct pt_regs, si)) == 0 &&
+            call.orig_ax == NR_FUTEX && call.di == word && is_wait(call.si & FUTEX_COMMAND))
+            owner->had_seen[i] = 1;
+        else
+            owner->had_lock[i] = 0;
+    }
+}
+
+/* The current thread goes to sleep in a futex call. The kernel has queued it already: what takes
+ * time here does not keep it from the lock, as it would on the way into the call. */
 static __always_inline void begin_wait(struct task_struct *task, const struct pt_regs *registers,
                                        __u32 tgid, __u64 key)
 {
@@ -138,7 +160,7 @@ static __always_inline void begin_wait(struct task_struct *task, const struct pt
         thread->acquisition++;
     thread->begin_ns = now;
     thread->counter = registers->ip;
-    thread->stack_pointer = registers->sp;
+    thread->registers_at = (__u64)registers;
     thread->timed = registers->r10 != 0;
     thread->woken = 0;
     thread->wake_ns = 0;
@@ -150,8 +172,10 @@ static __always_inline void begin_wait(struct task_struct *task, const struct pt
     forget_lock(thread, thread->waits_for);
     thread->followed = follow_owners && is_followed(thread->kind);
     if (thread->followed) {
-        if (thread->owner)
-            watch(thread, (__u64)tgid << 32 | thread->owner, process, now);
+        struct lock_thread *owner =
+            thread->owner ? watch(thread, (__u64)tgid << 32 | thread->owner, process, now) : NULL;
+        if (owner)
+            look_at_turn(owner, thread->waits_for, word);
         count_waiter(word, 1);
     }
     asm volatile("" ::: "memory"); /* who wakes it finds all of it, or nothing */
@@ -170,7 +194,7 @@ static __always_inline __u64 held_for(struct lock_thread *thread, __u64 uaddr, _
     for (int i = 0; i < LOCK_HAD; i++) {
         __u64 above = uaddr - thread->had_lock[i];
         if (thread->had_lock[i] && (above == 0 || above == 8 || above == 12)) {
-            held = now - thread->had_ns[i];
+            held = thread->had_seen[i] ? now - thread->had_ns[i] : 0;
             thread->had_lock[i] = 0;
         }
     }
@@ -225,29 +249,32 @@ static __always_inline void end_sleep(struct lock_thread *waiter, __u64 waiter_k
         return;
     waiter->woken = 1;
     /* of another process, or another word after a requeue: whoever had it, it was not that one */
-    if (waiter_key >> 32 == tgid &&
-        (registers->di == waiter->word ||
-         (command == FUTEX_WAKE_OP && registers->r8 == waiter->word)))
+    if (waiter_key >> 32 == tgid && (registers->di == waiter->word ||
+                                     (command == FUTEX_WAKE_OP && registers->r8 == waiter->word)))
         release(waiter, task, tgid, now);
 }
 
-/* From now on the thread has the lock. When it gives it back is only sure to be seen if it then
- * wakes somebody: one must wait for it already, for what comes later may find the lock in another
- * turn of the same thread. And its kind must be one that wakes at all: a writer that has slept for
- * other writers is sure to, one that slept for readers only is not. */
+/* From now on the thread has the lock. The end of this turn is sure to be seen if it has to wake
+ * somebody then, who waits for it already. One that comes later may find the lock in another turn
+ * of the same thread, which look_at_turn() tells apart where it can: at locks that are always given
+ * back by a call. Of an rwlock, a writer that has slept for other writers is sure to wake; one that
+ * slept for readers only is not. */
 static __always_inline void remember_lock(struct lock_thread *thread, __u64 now)
 {
-    bool sure = wakes_when_released(thread->kind) || thread->kind == WAIT_mutex_pi ||
-                (thread->kind == WAIT_rwlock_write && (thread->value & 1));
-    if (!sure || !has_waiters(thread->word))
+    bool calls = wakes_when_released(thread->kind), seen = has_waiters(thread->word);
+    bool wakes = calls || thread->kind == WAIT_mutex_pi ||
+                 (thread->kind == WAIT_rwlock_write && (thread->value & 1));
+    if (!wakes || (!calls && !seen))
         return;
 #pragma unroll
     for (int i = LOCK_HAD - 1; i > 0; i--) {
         thread->had_lock[i] = thread->had_lock[i - 1];
         thread->had_ns[i] = thread->had_ns[i - 1];
+        thread->had_seen[i] = thread->had_seen[i - 1];
     }
     thread->had_lock[0] = thread->lock;
     thread->had_ns[0] = now;
+    thread->had_seen[0] = seen;
 }
 
 /* The sample: longer waits always, shorter ones in proportion to their length; the weight is a
