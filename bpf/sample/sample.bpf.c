@@ -31,6 +31,11 @@ const volatile bool follow_wakers = false;
 int snapshots_left = 0;
 __u32 stack_count = 0;
 
+/* Names of the kernel's functions, that user space asks for: see name_functions. */
+__u64 asked[SAMPLE_ASK] = {};
+__u32 asked_count = 0;
+char told[SAMPLE_ASK][SAMPLE_KERNEL_NAME] = {};
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, SAMPLE_MAX_STACKS);
@@ -294,5 +299,18 @@ int BPF_PROG(exiting, struct task_struct *task)
     __u32 key = task->pid;
     if (!is_foreign(task->tgid))
         bpf_map_delete_elem(&threads, &key);
+    return 0;
+}
+
+/* Run by user space, not by an event: the name of the function that each of some addresses lies in.
+ * An address that lies in none comes back as a number. */
+SEC("syscall")
+int name_functions(void *context)
+{
+    (void)context;
+    for (__u32 i = 0; i < SAMPLE_ASK && i < asked_count; i++) {
+        __u64 address = asked[i];
+        bpf_snprintf(told[i], SAMPLE_KERNEL_NAME, "%ps", &address, sizeof(address));
+    }
     return 0;
 }

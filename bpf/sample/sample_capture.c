@@ -11,7 +11,7 @@
 
 #include "clock_ns.h"
 #include "err.h"
-#include "kernel_symbols.h"
+#include "kernel_names.h"
 #include "lock_process.h"
 #include "lock_stacks.h"
 #include "sample_probe.h"
@@ -26,7 +26,7 @@ struct sample_capture {
     struct watched_process *processes; /* owned */
     size_t process_count;
     struct sample_probe probe;
-    struct kernel_symbols symbols;
+    struct kernel_names kernel_names;
     char *kernel_texts[SAMPLE_KERNEL_STACKS]; /* owned; by number; NULL: not asked for yet */
     struct lock_stacks stacks;                /* of waits */
     struct sample_counts counts;
@@ -56,13 +56,18 @@ static bool is_tracing(const char *name)
 
 /* Names end in _[k], as flame graphs mark the kernel's. What the scheduler does to take the CPU
  * away or to wake somebody, and the probes there, are left out. */
-static char *make_kernel_text(const struct sample_capture *capture, int32_t number)
+static int make_kernel_text(struct sample_capture *capture, int32_t number, char **made)
 {
     uint64_t frames[SAMPLE_KERNEL_FRAMES];
+    const char *names[SAMPLE_KERNEL_FRAMES];
     size_t count = sample_probe_kernel_stack(&capture->probe, number, frames), first = 0, size = 0;
     char *text = NULL;
+    static_assert(SAMPLE_KERNEL_FRAMES <= SAMPLE_ASK, "one question");
+    int error = kernel_names_find(&capture->kernel_names, frames, count, names);
+    if (error)
+        return error;
     for (size_t i = 0; i < count; i++) {
-        const char *name = kernel_symbols_find(&capture->symbols, frames[i]);
+        const char *name = names[i];
         /* who wakes somebody may do so in an interrupt, upon one that is about to sleep */
         if (name && strcmp(name, "try_to_wake_up") == 0)
             break;
@@ -72,15 +77,14 @@ static char *make_kernel_text(const struct sample_capture *capture, int32_t numb
             first = i + 1;
     }
     FILE *out = open_memstream(&text, &size);
-    for (size_t i = first; out && i < count; i++) {
-        const char *name = kernel_symbols_find(&capture->symbols, frames[i]);
-        fprintf(out, "%s%s_[k]", i > first ? ";" : "", name ? name : "kernel");
+    for (size_t i = first; out && i < count; i++)
+        fprintf(out, "%s%s_[k]", i > first ? ";" : "", names[i] ? names[i] : "kernel");
+    if (out && fclose(out) == 0) {
+        *made = text;
+        return 0;
     }
-    if (out && fclose(out) == 0)
-        return text;
     free(text);
-    err_no_memory();
-    return NULL;
+    return err_no_memory();
 }
 
 /* *text is weak; NULL: there is none. */
@@ -89,10 +93,11 @@ static int kernel_text(struct sample_capture *capture, int32_t number, const cha
     *text = NULL;
     if (number < 0 || number >= SAMPLE_KERNEL_STACKS)
         return 0;
+    int error = 0;
     if (!capture->kernel_texts[number])
-        capture->kernel_texts[number] = make_kernel_text(capture, number);
-    if (!capture->kernel_texts[number])
-        return -ENOMEM;
+        error = make_kernel_text(capture, number, &capture->kernel_texts[number]);
+    if (error)
+        return error;
     if (capture->kernel_texts[number][0])
         *text = capture->kernel_texts[number];
     return 0;
@@ -238,9 +243,8 @@ static int take_record(void *context, void *data, size_t size)
 static int open_all(struct sample_capture *capture, const struct sample_capture_options *options)
 {
     int error = target_privilege();
-    if (!error)
-        error = kernel_symbols_read(&capture->symbols);
-    capture->counts.kernel_hidden = capture->symbols.count == 0;
+    capture->kernel_names.ask = sample_probe_name_functions;
+    capture->kernel_names.context = &capture->probe;
     if (!error)
         error = sample_probe_load(&capture->probe, options, take_record, capture);
     for (size_t i = 0; i < options->pid_count && !error; i++) {
@@ -284,7 +288,7 @@ void sample_capture_close(struct sample_capture *capture)
     for (size_t i = 0; i < SAMPLE_KERNEL_STACKS; i++)
         free(capture->kernel_texts[i]);
     lock_stacks_free(&capture->stacks);
-    kernel_symbols_free(&capture->symbols);
+    kernel_names_free(&capture->kernel_names);
     free(capture->processes);
     free(capture);
 }
@@ -353,6 +357,7 @@ struct sample_counts sample_capture_counts(const struct sample_capture *capture)
     counts.stacks_full = kernel[LOCK_STACKS_FULL];
     counts.stacks_late = kernel[LOCK_STACKS_LATE];
     counts.stacks_unreadable = kernel[LOCK_FAULTS_STACK];
+    counts.kernel_hidden = kernel_names_hidden(&capture->kernel_names);
     return counts;
 }
 

@@ -191,6 +191,31 @@ size_t sample_probe_kernel_stack(const struct sample_probe *probe, int32_t numbe
     return count;
 }
 
+int sample_probe_name_functions(void *context, const uint64_t *addresses, size_t count,
+                                char names[][SAMPLE_KERNEL_NAME])
+{
+    struct sample_probe *probe = context;
+    struct sample_bpf__bss *bss = probe->skeleton->bss;
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    memcpy(bss->asked, addresses, count * sizeof(*addresses));
+    bss->asked_count = (uint32_t)count;
+    int error =
+        bpf_prog_test_run_opts(bpf_program__fd(probe->skeleton->progs.name_functions), &options);
+    if (error)
+        return err_set(-error, "cannot ask the kernel for the names of its functions: %s",
+                       strerror(-error));
+    for (size_t i = 0; i < count; i++) {
+        const char *told = bss->told[i];
+        size_t length = strncmp(told, "0x", 2) == 0 ? 0 : strnlen(told, SAMPLE_KERNEL_NAME - 1);
+        /* a module's function has the module's name behind it, in brackets */
+        const char *space = memchr(told, ' ', length);
+        length = space ? (size_t)(space - told) : length;
+        memcpy(names[i], told, length);
+        names[i][length] = 0;
+    }
+    return 0;
+}
+
 int sample_probe_unfinished(const struct sample_probe *probe, uint64_t now,
                             sample_record_function *record, void *context)
 {
