@@ -75,7 +75,7 @@ int tracer_take_records(struct tracer *tracer)
     int program = bpf_program__fd(tracer->skeleton->progs.uprobe_drain);
     struct bpf_test_run_opts options = {.sz = sizeof(options), .retval = 1};
     /* not more than there is room for: what comes meanwhile has time */
-    for (unsigned i = 0; options.retval == 1 && i < UPROBE_RECORDS / UPROBE_DRAIN; i++) {
+    for (unsigned i = 0; options.retval == 1 && i < UPROBE_LINES / UPROBE_DRAIN; i++) {
         int error = bpf_prog_test_run_opts(program, &options);
         if (error)
             return err_set(-error, "cannot run the program that reads the hits: %s",

@@ -9,6 +9,7 @@
 #include "elf_file.h"
 #include "err.h"
 #include "function_bounds.h"
+#include "hit_plan.h"
 #include "points.h"
 #include "probe_functions.h"
 #include "site.h"
@@ -243,10 +244,8 @@ static void place_rows(struct tracer *tracer, const struct program *program, str
             continue;
         }
         registers |= chosen->rows[i]->registers;
-        if (i != first) {
+        if (i != first)
             tracer->specs[last].next = (uint16_t)i;
-            tracer->specs[first].more++;
-        }
         last = i;
     }
     int error = place_function(tracer, program, registers, &chosen->functions[first], first);
@@ -359,11 +358,22 @@ static int choose_from_usdt(struct tracer *tracer, const struct program *program
     return error;
 }
 
+/* What the programs are told: of each hit what is read, then what its rows make of it. */
 static int fill_specs(struct tracer *tracer)
 {
-    int map = bpf_map__fd(tracer->skeleton->maps.sites);
+    int sites = bpf_map__fd(tracer->skeleton->maps.sites);
+    int hits = bpf_map__fd(tracer->skeleton->maps.hits);
+    for (size_t i = 0; i < tracer->place_count; i++) {
+        uint32_t first = (uint32_t)tracer->places[i].cookie;
+        struct uprobe_hit hit;
+        int error = hit_plan(tracer->specs, first, &hit);
+        if (error)
+            return err_prefix(error, "%s", tracer->sites[first].function);
+        if (bpf_map_update_elem(hits, &first, &hit, BPF_ANY))
+            return err_set(errno, "cannot fill the table of hits: %s", strerror(errno));
+    }
     for (uint32_t i = 0; i < tracer->site_count; i++)
-        if (bpf_map_update_elem(map, &i, &tracer->specs[i], BPF_ANY))
+        if (bpf_map_update_elem(sites, &i, &tracer->specs[i], BPF_ANY))
             return err_set(errno, "cannot fill the table of sites: %s", strerror(errno));
     return 0;
 }

@@ -39,6 +39,14 @@ struct {
     __type(value, struct uprobe_site);
 } sites SEC(".maps");
 
+/* By the first row of each hit. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, UPROBE_MAX_SITES);
+    __type(key, __u32);
+    __type(value, struct uprobe_hit);
+} hits SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, UPROBE_MAX_TEXTS);
@@ -80,24 +88,30 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE); /* so that records begin where cache lines do */
-    __uint(max_entries, UPROBE_RECORDS);
+    __uint(max_entries, UPROBE_LINES);
     __type(key, __u32);
-    __type(value, struct uprobe_record);
+    __type(value, union uprobe_line);
 } records SEC(".maps");
 
-/* How far they are written, and read. Each has a cache line to itself, for the daemon's threads
- * write the one and the loader the other. And how many hits found no room: a record has the number
- * of its time, so that each loss shows in the next record, however many of them wait to be read. */
+/* How far their lines are written, and read. Each has a cache line to itself, for the daemon's
+ * threads write the one and the loader the other. And how many hits found no room: a record has the
+ * number of its time, so that each loss shows in the next record, however many of them wait to be
+ * read. */
 __u64 records_written[8] = {};
 __u64 records_read[8] = {};
 __u64 hits_lost[8] = {};
 /* Of the record that was read last. */
 __u32 hits_lost_read = 0;
+/* The values of the record at hand. */
+__u64 drained[UPROBE_MAX_VALUES] = {};
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 16 * 1024 * 1024); /* the loader may set another size */
 } ring SEC(".maps");
+
+#define UPROBE_MORE_LINES                                                                          \
+    ((UPROBE_MAX_VALUES - UPROBE_HEAD_VALUES + UPROBE_LINE_VALUES - 1) / UPROBE_LINE_VALUES)
 
 /* The registers by enum uprobe_register. An array of our own, since the verifier wants constant
  * offsets into the context; variable ones into the stack it bears from Linux 5.13 on. */
@@ -119,43 +133,20 @@ static __always_inline void take_registers(struct pt_regs *ctx, struct registers
     asm volatile("" : : "r"(registers) : "memory");
 }
 
-/* Reads what lies in the daemon. Returns 0, or a negative number when an address could not be
- * read. */
-static __always_inline int fetch(const struct registers *registers, const struct uprobe_fetch *how,
-                                 __u64 *result)
-{
-    if (how->reg == UPROBE_NONE || how->reg == UPROBE_REMEMBERED) {
-        *result = (__u64)(__s64)how->offsets[0];
-        return 0;
-    }
-    __u64 value = registers->value[how->reg & 7];
-#pragma unroll
-    for (int i = 0; i < UPROBE_MAX_LOADS; i++) {
-        __u64 address = value + (__u64)(__s64)how->offsets[i];
-        if (i < how->loads) {
-            if (bpf_probe_read_user(&value, sizeof(value), (const void *)address))
-                return -1;
-        } else if (i == how->loads) {
-            value = address;
-            break;
-        }
-    }
-    *result = value;
-    return 0;
-}
-
-/* What was read, as a number. `thread`: whose memory is asked, if it is. */
-static __always_inline __u64 settle(const struct uprobe_fetch *how, __u64 value, __u32 thread)
+/* The row's value, as a number: `which` it is of the hit's values, if it is one. `thread`: whose
+ * memory is asked, if it is. */
+static __always_inline __u64 settle(const struct uprobe_fetch *how, __u32 which, __u32 thread)
 {
     if (how->reg == UPROBE_REMEMBERED) {
         __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
-        value = time ? *time : 0;
+        __u64 told = time ? *time : 0;
         if (time)
             *time = 0;
-        return value;
+        return told;
     }
     if (how->reg == UPROBE_NONE)
-        return value;
+        return (__u64)(__s64)how->offsets[0];
+    __u64 value = drained[which & (UPROBE_MAX_VALUES - 1)];
     if (how->width == 4)
         value = (__u64)(__s64)(__s32)value;
     if (how->width == UPROBE_CLASS) {
@@ -163,6 +154,14 @@ static __always_inline __u64 settle(const struct uprobe_fetch *how, __u64 value,
         value = number ? *number : 0;
     }
     return how->negate ? -value : value;
+}
+
+/* Whether the value was to be read, and could not be. */
+static __always_inline bool is_fault(const struct uprobe_record *record,
+                                     const struct uprobe_fetch *how, __u32 which)
+{
+    return how->reg != UPROBE_NONE && how->reg != UPROBE_REMEMBERED &&
+           (record->faults >> (which & (UPROBE_MAX_VALUES - 1)) & 1);
 }
 
 static __always_inline bool condition_holds(__u8 compare, __s64 value, __s64 with)
@@ -181,26 +180,6 @@ static __always_inline bool condition_holds(__u8 compare, __s64 value, __s64 wit
     }
 }
 
-/* The point that the text names: an enum point, UPROBE_IGNORED, or enum uprobe_text_fault. */
-static __always_inline int text_point(const struct registers *registers,
-                                      const struct uprobe_site *site)
-{
-    struct uprobe_text text = {};
-    __u64 length, address;
-    if (fetch(registers, &site->length, &length) || fetch(registers, &site->text, &address))
-        return UPROBE_TEXT_UNREAD;
-    if (length > UPROBE_TEXT_BYTES)
-        length = UPROBE_TEXT_BYTES;
-    /* the compiler must not forget the bound, for the verifier wants to see it */
-    asm volatile("" : "+r"(length));
-    if (length > UPROBE_TEXT_BYTES)
-        return UPROBE_TEXT_UNREAD;
-    if (bpf_probe_read_user(text.bytes, length, (const void *)address))
-        return UPROBE_TEXT_UNREAD;
-    __u32 *point = bpf_map_lookup_elem(&texts, &text);
-    return point ? (int)*point : UPROBE_TEXT_UNKNOWN;
-}
-
 static __always_inline void note_lost(__u64 now)
 {
     __u32 zero = 0;
@@ -213,6 +192,60 @@ static __always_inline void note_lost(__u64 now)
         row->epoch = lost_epoch;
         row->first_ns = now;
     }
+}
+
+/* The point that the text names: an enum point, UPROBE_IGNORED, or enum uprobe_text_fault. */
+static __always_inline int text_point(__u64 length, __u64 address)
+{
+    struct uprobe_text text = {};
+    if (length > UPROBE_TEXT_BYTES)
+        length = UPROBE_TEXT_BYTES;
+    /* the compiler must not forget the bound, for the verifier wants to see it */
+    asm volatile("" : "+r"(length));
+    if (length > UPROBE_TEXT_BYTES)
+        return UPROBE_TEXT_UNREAD;
+    if (bpf_probe_read_user(text.bytes, length, (const void *)address))
+        return UPROBE_TEXT_UNREAD;
+    __u32 *point = bpf_map_lookup_elem(&texts, &text);
+    return point ? (int)*point : UPROBE_TEXT_UNKNOWN;
+}
+
+/* What was read last, and before that; whether it could be, a bit each. */
+struct reading {
+    __u64 value, before;
+    __u64 faults;
+};
+
+/* Reads what lies in the daemon. Returns 0, or 1 when an address could not be read. A function of
+ * its own for the verifier, which looks at it once. */
+__noinline int fetch(struct registers *registers, struct uprobe_fetch *how, struct reading *reading)
+{
+    if (!registers || !how || !reading)
+        return 1;
+    if (how->reg == UPROBE_TEXT_POINT) {
+        reading->value =
+            reading->faults & 3 ? UPROBE_TEXT_UNREAD : text_point(reading->before, reading->value);
+        return 0;
+    }
+    __u64 value = registers->value[how->reg & 7];
+    reading->before = reading->value;
+    reading->value = 0;
+    reading->faults <<= 1;
+#pragma unroll
+    for (int i = 0; i < UPROBE_MAX_LOADS; i++) {
+        __u64 address = value + (__u64)(__s64)how->offsets[i];
+        if (i < how->loads) {
+            if (bpf_probe_read_user(&value, sizeof(value), (const void *)address)) {
+                reading->faults |= 1;
+                return 1;
+            }
+        } else if (i == how->loads) {
+            value = address;
+            break;
+        }
+    }
+    reading->value = value;
+    return 0;
 }
 
 /* Whether the current task is the target's; fills pid and tid as the loader's namespace says. */
@@ -249,7 +282,10 @@ static __always_inline void remember(const struct uprobe_record *record,
 static __always_inline int point_of(const struct uprobe_record *record,
                                     const struct uprobe_site *site, struct uprobe_counts *count)
 {
-    int point = record->point;
+    int point = site->point;
+    if (site->kind == UPROBE_TEXT)
+        point = (int)drained[site->values[UPROBE_VALUE_TEXT] & (UPROBE_MAX_VALUES - 1)];
+    __u32 when = site->values[UPROBE_VALUE_WHEN];
     if (point == UPROBE_TEXT_UNKNOWN)
         count->unknown_text++;
     else if (point == UPROBE_TEXT_UNREAD)
@@ -258,9 +294,9 @@ static __always_inline int point_of(const struct uprobe_record *record,
         count->ignored++;
     else if (site->compare == UPROBE_ALWAYS)
         return point;
-    else if (record->faults & UPROBE_WHEN_FAULT)
+    else if (is_fault(record, &site->when, when))
         count->faults++;
-    else if (condition_holds(site->compare, (__s64)settle(&site->when, record->when, record->tid),
+    else if (condition_holds(site->compare, (__s64)settle(&site->when, when, record->tid),
                              site->when_value))
         return point;
     else
@@ -303,13 +339,15 @@ static __always_inline void tell(const struct uprobe_record *record, const struc
     int point = point_of(record, site, count);
     if (point < 0)
         return;
-    if (record->faults & UPROBE_ARGUMENT_FAULT) {
+    if (is_fault(record, &site->key, site->values[UPROBE_VALUE_KEY]) ||
+        is_fault(record, &site->arg0, site->values[UPROBE_VALUE_ARG0]) ||
+        is_fault(record, &site->arg1, site->values[UPROBE_VALUE_ARG1])) {
         count->faults++;
         return;
     }
-    __u64 key = settle(&site->key, record->key, record->tid);
-    __u64 arg0 = settle(&site->arg0, record->arg0, record->tid);
-    __u64 arg1 = settle(&site->arg1, record->arg1, record->tid);
+    __u64 key = settle(&site->key, site->values[UPROBE_VALUE_KEY], record->tid);
+    __u64 arg0 = settle(&site->arg0, site->values[UPROBE_VALUE_ARG0], record->tid);
+    __u64 arg1 = settle(&site->arg1, site->values[UPROBE_VALUE_ARG1], record->tid);
     if (site->arg0.reg == UPROBE_REMEMBERED && arg0 == 0) {
         count->ignored++; /* it began before we did */
         return;
@@ -354,29 +392,64 @@ static __always_inline void tell(const struct uprobe_record *record, const struc
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
+/* Fetches the values of a record whose head is at hand. */
+static __always_inline void take_values(const struct uprobe_record *record, __u64 at, __u32 count)
+{
+    for (int i = 0; i < UPROBE_HEAD_VALUES; i++)
+        drained[i] = record->values[i];
+    for (int line = 0; line < UPROBE_MORE_LINES; line++) {
+        int from = UPROBE_HEAD_VALUES + line * UPROBE_LINE_VALUES;
+        __u32 row = (at + 1 + line) & (UPROBE_LINES - 1);
+        if (count <= from)
+            return;
+        const union uprobe_line *more = bpf_map_lookup_elem(&records, &row);
+        if (!more)
+            return;
+        for (int i = 0; i < UPROBE_LINE_VALUES; i++)
+            drained[from + i] = more->words[UPROBE_FIRST_WORD + i];
+    }
+}
+
+/* Takes the record at `at` for one of its rows, the values fetched. Returns the next row; 0: none.
+ * A function of its own for the verifier, which looks at it once. */
+__noinline int take_row(__u32 at, __u32 index)
+{
+    struct uprobe_record *record = bpf_map_lookup_elem(&records, &at);
+    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+    struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
+    if (!record || !site || !count)
+        return 0;
+    tell(record, site, count);
+    return site->next;
+}
+
 /* Takes the next record. Returns 0, or 1 when there is none. Called by the loader alone, so nobody
  * else counts and folds at the same time. */
-__noinline int take_record(void)
+static __always_inline int take_record(void)
 {
     __u64 at = records_read[0];
-    __u32 row = at & (UPROBE_RECORDS - 1);
+    __u32 row = at & (UPROBE_LINES - 1);
     struct uprobe_record *record = bpf_map_lookup_elem(&records, &row);
     if (!record || *(volatile __u64 *)&record->ticket != at + 1)
         return 1;
     fold_barrier();
-    __u32 losses = record->faults >> UPROBE_LOST_SHIFT;
-    if (losses != hits_lost_read) {
-        hits_lost_read = losses;
+    if (record->lost != hits_lost_read) {
+        hits_lost_read = record->lost;
         if (fold_on)
             fold_lose_all();
     }
     __u32 index = record->site;
-    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
-    struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
-    if (site && count)
-        tell(record, site, count);
+    const struct uprobe_hit *hit = bpf_map_lookup_elem(&hits, &index);
+    if (!hit)
+        return 1;
+    take_values(record, at, hit->count);
+    for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
+        index = take_row(row, index);
+        if (index == 0)
+            break;
+    }
     fold_barrier();
-    records_read[0] = at + 1;
+    records_read[0] = at + hit->lines;
     return 0;
 }
 
@@ -396,14 +469,14 @@ int uprobe_drain(void *ctx)
     return 1;
 }
 
-/* Room for so many records: the number of the first. False when there is none. */
-static __always_inline bool reserve(__u32 rows, __u64 *first)
+/* Room for so many lines: the number of the first. False when there is none. */
+static __always_inline bool reserve(__u32 lines, __u64 *first)
 {
     __u64 have = records_written[0];
     for (int i = 0; i < 16; i++) {
-        if (have + rows - *(volatile __u64 *)&records_read[0] > UPROBE_RECORDS)
+        if (have + lines - *(volatile __u64 *)&records_read[0] > UPROBE_LINES)
             return false;
-        __u64 found = __sync_val_compare_and_swap(&records_written[0], have, have + rows);
+        __u64 found = __sync_val_compare_and_swap(&records_written[0], have, have + lines);
         if (found == have) {
             *first = have;
             return true;
@@ -413,35 +486,34 @@ static __always_inline bool reserve(__u32 rows, __u64 *first)
     return false;
 }
 
-/* Writes what the row wants to know of the hit. */
-static __always_inline void write_record(struct uprobe_record *record, __u64 number, __u64 now,
-                                         __u32 tid, __u32 index, const struct uprobe_site *site,
-                                         const struct registers *registers)
+/* Writes the values that are read at the hit, whose record begins with line `number`. Returns which
+ * of them could not be read. A function of its own for the verifier. */
+__noinline __u32 write_values(__u64 number, struct uprobe_hit *hit, struct registers *registers)
 {
+    __u32 row = number & (UPROBE_LINES - 1);
+    union uprobe_line *line = bpf_map_lookup_elem(&records, &row);
+    if (!line || !hit || !registers)
+        return 0;
+    __u32 word = offsetof(struct uprobe_record, values) / sizeof(__u64);
+    struct reading reading = {};
     __u32 faults = 0;
-    record->time_ns = now;
-    record->tid = tid;
-    record->site = (__u16)index;
-    record->cpu = (__u16)bpf_get_smp_processor_id();
-    record->point = site->kind == UPROBE_TEXT ? text_point(registers, site) : site->point;
-    if (site->kind != UPROBE_REMEMBER) {
-        __u64 key = 0, arg0 = 0, arg1 = 0, when = 0;
-        if (site->compare != UPROBE_ALWAYS && fetch(registers, &site->when, &when))
-            faults |= UPROBE_WHEN_FAULT;
-        if (fetch(registers, &site->key, &key) || fetch(registers, &site->arg0, &arg0) ||
-            fetch(registers, &site->arg1, &arg1))
-            faults |= UPROBE_ARGUMENT_FAULT;
-        record->key = key;
-        record->arg0 = arg0;
-        record->arg1 = arg1;
-        record->when = when;
+    for (__u32 i = 0; i < UPROBE_MAX_VALUES && i < hit->count; i++) {
+        if (word == sizeof(line->words) / sizeof(line->words[0])) {
+            row = ++number & (UPROBE_LINES - 1);
+            line = bpf_map_lookup_elem(&records, &row);
+            if (!line)
+                return faults;
+            line->words[UPROBE_TICKET_WORD] = 0;
+            word = UPROBE_FIRST_WORD;
+        }
+        faults |= (__u32)(fetch(registers, &hit->reads[i], &reading) & 1) << i;
+        line->words[word & 7] = reading.value;
+        word++;
     }
-    record->faults = faults | (__u32) * (volatile __u64 *)&hits_lost[0] << UPROBE_LOST_SHIFT;
-    fold_barrier();
-    *(volatile __u64 *)&record->ticket = number + 1;
+    return faults;
 }
 
-/* There is no room for the hit's records: each row's count says so. */
+/* There is no room for the hit's record: each row's count says so. */
 static __always_inline void lose(__u32 index, __u64 now)
 {
     __sync_fetch_and_add(&hits_lost[0], 1);
@@ -468,28 +540,27 @@ static __always_inline int handle(struct pt_regs *ctx)
     struct registers registers;
     take_registers(ctx, &registers);
     __u32 index = (__u32)bpf_get_attach_cookie(ctx);
-    struct uprobe_site *site = bpf_map_lookup_elem(&sites, &index);
+    struct uprobe_hit *hit = bpf_map_lookup_elem(&hits, &index);
     __u64 number;
-    if (!site)
+    if (!hit)
         return 0;
-    if (!reserve(site->more + 1, &number)) {
+    if (!reserve(hit->lines, &number)) {
         lose(index, now);
         return 0;
     }
-    for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
-        __u32 row = number & (UPROBE_RECORDS - 1);
-        struct uprobe_record *record = bpf_map_lookup_elem(&records, &row);
-        if (!record)
-            return 0;
-        write_record(record, number, now, tid, index, site, &registers);
-        index = site->next;
-        if (index == 0)
-            return 0;
-        site = bpf_map_lookup_elem(&sites, &index);
-        if (!site)
-            return 0;
-        number++;
-    }
+    __u32 row = number & (UPROBE_LINES - 1);
+    union uprobe_line *line = bpf_map_lookup_elem(&records, &row);
+    if (!line)
+        return 0;
+    struct uprobe_record *record = &line->head;
+    record->time_ns = now;
+    record->tid = tid;
+    record->site = (__u16)index;
+    record->cpu = (__u16)bpf_get_smp_processor_id();
+    record->faults = write_values(number, hit, &registers);
+    record->lost = (__u32) * (volatile __u64 *)&hits_lost[0];
+    fold_barrier();
+    *(volatile __u64 *)&record->ticket = number + 1;
     return 0;
 }
 

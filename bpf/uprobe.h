@@ -20,6 +20,8 @@ enum uprobe_register {
     UPROBE_RSP,
     UPROBE_REGISTER_COUNT,
     UPROBE_REMEMBERED = UPROBE_REGISTER_COUNT, /* the time that this thread remembered; used up */
+    UPROBE_TEXT_POINT, /* the point of the text whose length and address are the two values before:
+                          an enum point, UPROBE_IGNORED, or one of enum uprobe_text_fault */
 };
 
 #define UPROBE_MAX_LOADS 3
@@ -47,12 +49,22 @@ enum uprobe_kind {
     UPROBE_REMEMBER, /* no event: the thread remembers the time, for UPROBE_REMEMBERED */
 };
 
+/* What a row makes of the values that were read at its hit. */
+enum uprobe_value {
+    UPROBE_VALUE_KEY,
+    UPROBE_VALUE_ARG0,
+    UPROBE_VALUE_ARG1,
+    UPROBE_VALUE_WHEN,
+    UPROBE_VALUE_TEXT, /* UPROBE_TEXT: the point */
+    UPROBE_VALUE_COUNT
+};
+
 struct uprobe_site {
     uint16_t point; /* enum point; UPROBE_POINT only */
     uint8_t kind;   /* enum uprobe_kind */
     uint8_t compare;
     uint16_t next; /* the row that the same hit serves next; 0: none (row 0 is never the next) */
-    uint16_t more; /* of the first row: how many others the hit serves */
+    uint16_t positive; /* 1: no event unless arg0 (signed) is above 0 */
     struct uprobe_fetch key;
     struct uprobe_fetch arg0;
     struct uprobe_fetch arg1;
@@ -60,8 +72,16 @@ struct uprobe_site {
     int64_t when_value;
     struct uprobe_fetch length; /* UPROBE_TEXT: the text's length and address */
     struct uprobe_fetch text;
-    uint64_t positive; /* 1: no event unless arg0 (signed) is above 0 */
-    uint64_t unused;   /* two cache lines a row; what most rows need is in the first */
+    uint8_t values[UPROBE_VALUE_COUNT];      /* which of the hit's values is which of the row's */
+    uint8_t unused[16 - UPROBE_VALUE_COUNT]; /* two cache lines a row */
+};
+
+/* What is read at a hit, for all its rows: each value once. */
+#define UPROBE_MAX_VALUES 16
+struct uprobe_hit {
+    uint32_t count;                               /* of the reads */
+    uint32_t lines;                               /* of the record: 1 or more */
+    struct uprobe_fetch reads[UPROBE_MAX_VALUES]; /* their width and sign are the rows' affair */
 };
 
 /* The bytes of a text that decide, padded with zeros: longer texts are told apart by these alone.
@@ -73,29 +93,39 @@ struct uprobe_text {
 #define UPROBE_IGNORED 0xffffu /* value in `texts`: known, and of no interest */
 
 /*
- * What a hit leaves behind for each of its rows: what it read, as it was. What that means is found
- * out later, by the program that the loader runs (uprobe_drain): in one go for many hits, with
- * everything in the cache, and not in the daemon's way.
+ * What a hit leaves behind: what it read, as it was, the values of all its rows. What that means is
+ * found out later, by the program that the loader runs (uprobe_drain): in one go for many hits,
+ * with everything in the cache, and not in the daemon's way.
+ *
+ * It is made of lines: the first with the head and UPROBE_HEAD_VALUES values, the others with
+ * UPROBE_LINE_VALUES each. The ticket has its place in all lines, so that none is taken for another
+ * one's head; that of the head is written last.
  */
 struct uprobe_record {
     uint64_t time_ns;
-    uint64_t key, arg0, arg1, when;
-    uint64_t ticket; /* its number + 1; written last */
+    uint64_t ticket; /* its number + 1; 0 in the lines behind the head */
     uint32_t tid;
-    int32_t
-        point; /* enum point; UPROBE_TEXT: or UPROBE_IGNORED, or one of enum uprobe_text_fault */
-    uint16_t site;
+    uint16_t site; /* the first row of the hit */
     uint16_t cpu;
-    uint32_t faults; /* enum uprobe_fault, and above: how many hits had found no room by then */
+    uint32_t
+        faults;    /* bit i: value i could not be read; what is not needed in the end is no fault */
+    uint32_t lost; /* how many hits had found no room by then */
+    uint64_t values[4];
 };
 
-/* What could not be read; what was not needed in the end is no fault. */
-enum uprobe_fault { UPROBE_WHEN_FAULT = 1, UPROBE_ARGUMENT_FAULT = 2 };
-#define UPROBE_LOST_SHIFT 2
+union uprobe_line {
+    struct uprobe_record head;
+    uint64_t words[8];
+};
+#define UPROBE_HEAD_VALUES 4
+#define UPROBE_LINE_VALUES 6
+#define UPROBE_TICKET_WORD 1
+#define UPROBE_FIRST_WORD  2 /* of the values in a line behind the head */
+
 enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
 
-#define UPROBE_RECORDS (1u << 17) /* between two drains; a power of two: 8 MiB */
-#define UPROBE_DRAIN   256        /* that one run of the program takes */
+#define UPROBE_LINES (1u << 17) /* between two drains; a power of two: 8 MiB */
+#define UPROBE_DRAIN 128        /* hits that one run of the program takes */
 
 #define UPROBE_MAX_SITES   512
 #define UPROBE_MAX_CHAIN   8 /* rows that one hit serves */

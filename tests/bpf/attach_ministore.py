@@ -204,7 +204,7 @@ def full_records(fold):
     tracer = attach(store, "--fold", fold)
     store.work(client=before)
     tracer.process.send_signal(signal.SIGSTOP)
-    with subprocess.Popen([LOAD, "write", "--ops", "25000", "--port", store.port, "--client", str(during)],
+    with subprocess.Popen([LOAD, "write", "--ops", "80000", "--port", store.port, "--client", str(during)],
                           stdout=subprocess.PIPE, text=True) as load:
         # a line a second, with the number of ops: each makes some 44 records, there is room for 131,072
         finished = 0
