@@ -36,6 +36,8 @@ static const char *const field_names[] = {
     "reply.result",
     "message.data_len",
     "gather.request",
+    "journal.writing_seq",
+    "journaled_ahead.op",
 };
 _Static_assert(sizeof(field_names) / sizeof(field_names[0]) <= PROBE_FIELDS, "room for the fields");
 

@@ -266,6 +266,15 @@ static int row_kind(const struct yaml_file *file, const yaml_node_t *node, void 
     return yaml_wrong(file, node, "unknown kind of key '%s'", name);
 }
 
+static int row_through(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    bool through;
+    int error = yaml_bool(file, node, &through);
+    if (!error)
+        ((struct probe_row *)context)->site.through = through;
+    return error;
+}
+
 static int row_positive(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     bool positive;
@@ -321,25 +330,16 @@ static int check_row(const struct yaml_file *file, const yaml_node_t *node,
 static int read_row(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
-        {"point", row_point},
-        {"function", row_function},
-        {"symbol", row_symbol},
-        {"detail", row_detail},
-        {"required", row_required},
-        {"key", row_key},
-        {"arg0", row_arg0},
-        {"arg1", row_arg1},
-        {"kind", row_kind},
-        {"needs", row_needs},
-        {"without", row_without},
-        {"remember", row_remember},
-        {"when", row_when},
-        {"clock", row_clock},
-        {"text", row_text},
-        {"length", row_length},
-        {"texts", row_texts},
-        {"positive", row_positive},
-        {0},
+        {"point", row_point},       {"function", row_function},
+        {"symbol", row_symbol},     {"detail", row_detail},
+        {"required", row_required}, {"key", row_key},
+        {"arg0", row_arg0},         {"arg1", row_arg1},
+        {"kind", row_kind},         {"needs", row_needs},
+        {"without", row_without},   {"remember", row_remember},
+        {"when", row_when},         {"clock", row_clock},
+        {"text", row_text},         {"length", row_length},
+        {"texts", row_texts},       {"positive", row_positive},
+        {"through", row_through},   {0},
     };
     struct probe_map *map = context;
     if (map->count == UPROBE_MAX_SITES)

@@ -206,9 +206,10 @@ const struct tracer_site *tracer_sites(struct tracer *tracer, size_t *count)
         if (bpf_map_lookup_elem(map, &i, rows))
             continue;
         site->events = site->ignored = site->unknown_text = site->faults = site->lost = 0;
-        site->unset_stamps = 0;
+        site->unset_stamps = site->beside = 0;
         for (int cpu = 0; cpu < tracer->cpus; cpu++) {
             site->events += rows[cpu].events;
+            site->beside += rows[cpu].beside;
             site->ignored += rows[cpu].ignored;
             site->unknown_text += rows[cpu].unknown_text;
             site->faults += rows[cpu].faults;
@@ -232,8 +233,8 @@ struct tracer_counts tracer_counts(struct tracer *tracer)
         counts.faults += sites[i].faults;
         counts.unset_stamps += sites[i].unset_stamps;
         if (!sites[i].shares_hit)
-            counts.hits += sites[i].events + sites[i].ignored + sites[i].unknown_text +
-                           sites[i].faults + sites[i].lost;
+            counts.hits += sites[i].events - sites[i].beside + sites[i].ignored +
+                           sites[i].unknown_text + sites[i].faults + sites[i].lost;
     }
     return counts;
 }

@@ -59,6 +59,7 @@ struct tracer_site {
     bool replaced;    /* not attached, for this build is told the same by another of the sites */
     char reason[224]; /* why it is not attached */
     uint64_t events;
+    uint64_t beside;  /* of the events: those that a hit told besides its own */
     uint64_t ignored; /* hits that its condition refused, or that only remembered the time */
     uint64_t unknown_text;
     uint64_t faults; /* hits whose arguments could not be read */

@@ -10,16 +10,10 @@
 
 #include "event.h"
 #include "op_fold.bpf.h"
-#include "uprobe.h"
+#include "uprobe_hit.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Set before loading. */
-const volatile __u32 target_tgid = 0;
-/* The pid namespace of the loader, for "process as user space names it"; 0: the initial one, where
- * the kernel's numbers are right as they are. */
-const volatile __u64 namespace_device = 0;
-const volatile __u64 namespace_inode = 0;
 /* Raised by the loader with each reading: periods of loss begin anew. */
 __u64 lost_epoch = 1;
 /* Wall clock minus monotonic clock: the loader looks often. */
@@ -29,8 +23,6 @@ __u64 wall_offset_ns = 0;
 __u64 old_wall_offset_ns = 0;
 /* By point: its stamps are packed wall-clock times. */
 bool utime_points[POINT_COUNT] = {};
-/* What happens later is not told any more; 0: no such limit. */
-__u64 cut_ns = 0;
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,21 +30,6 @@ struct {
     __type(key, __u32);
     __type(value, struct uprobe_site);
 } sites SEC(".maps");
-
-/* By the first row of each hit. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, UPROBE_MAX_SITES);
-    __type(key, __u32);
-    __type(value, struct uprobe_hit);
-} hits SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, UPROBE_MAX_TEXTS);
-    __type(key, struct uprobe_text);
-    __type(value, __u32);
-} texts SEC(".maps");
 
 /* Addresses of virtual tables, which tell of what class an object is. */
 struct {
@@ -84,24 +61,10 @@ struct {
     __type(value, struct uprobe_lost);
 } lost SEC(".maps");
 
-/* The records of the hits. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE); /* so that records begin where cache lines do */
-    __uint(max_entries, UPROBE_LINES);
-    __type(key, __u32);
-    __type(value, union uprobe_line);
-} records SEC(".maps");
-
-/* How far their lines are written, and read. Each has a cache line to itself, for the daemon's
- * threads write the one and the loader the other. And how many hits found no room: a record has the
- * number of its time, so that each loss shows in the next record, however many of them wait to be
- * read. */
-__u64 records_written[8] = {};
-__u64 records_read[8] = {};
-__u64 hits_lost[8] = {};
 /* Of the record that was read last. */
 __u32 hits_lost_read = 0;
+/* By row: the number that it told last. */
+__u64 told_through[UPROBE_MAX_SITES] = {};
 /* The values of the record at hand. */
 __u64 drained[UPROBE_MAX_VALUES] = {};
 
@@ -109,29 +72,6 @@ struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 16 * 1024 * 1024); /* the loader may set another size */
 } ring SEC(".maps");
-
-#define UPROBE_MORE_LINES                                                                          \
-    ((UPROBE_MAX_VALUES - UPROBE_HEAD_VALUES + UPROBE_LINE_VALUES - 1) / UPROBE_LINE_VALUES)
-
-/* The registers by enum uprobe_register. An array of our own, since the verifier wants constant
- * offsets into the context; variable ones into the stack it bears from Linux 5.13 on. */
-struct registers {
-    __u64 value[8];
-};
-
-static __always_inline void take_registers(struct pt_regs *ctx, struct registers *registers)
-{
-    registers->value[UPROBE_NONE] = 0;
-    registers->value[UPROBE_RDI] = ctx->di;
-    registers->value[UPROBE_RSI] = ctx->si;
-    registers->value[UPROBE_RDX] = ctx->dx;
-    registers->value[UPROBE_RCX] = ctx->cx;
-    registers->value[UPROBE_R8] = ctx->r8;
-    registers->value[UPROBE_R9] = ctx->r9;
-    registers->value[UPROBE_RSP] = ctx->sp;
-    /* the compiler must keep it in memory */
-    asm volatile("" : : "r"(registers) : "memory");
-}
 
 /* The row's value, as a number: `which` it is of the hit's values, if it is one. `thread`: whose
  * memory is asked, if it is. */
@@ -192,77 +132,6 @@ static __always_inline void note_lost(__u64 now)
         row->epoch = lost_epoch;
         row->first_ns = now;
     }
-}
-
-/* The point that the text names: an enum point, UPROBE_IGNORED, or enum uprobe_text_fault. */
-static __always_inline int text_point(__u64 length, __u64 address)
-{
-    struct uprobe_text text = {};
-    if (length > UPROBE_TEXT_BYTES)
-        length = UPROBE_TEXT_BYTES;
-    /* the compiler must not forget the bound, for the verifier wants to see it */
-    asm volatile("" : "+r"(length));
-    if (length > UPROBE_TEXT_BYTES)
-        return UPROBE_TEXT_UNREAD;
-    if (bpf_probe_read_user(text.bytes, length, (const void *)address))
-        return UPROBE_TEXT_UNREAD;
-    __u32 *point = bpf_map_lookup_elem(&texts, &text);
-    return point ? (int)*point : UPROBE_TEXT_UNKNOWN;
-}
-
-/* What was read last, and before that; whether it could be, a bit each. */
-struct reading {
-    __u64 value, before;
-    __u64 faults;
-};
-
-/* Reads what lies in the daemon. Returns 0, or 1 when an address could not be read. A function of
- * its own for the verifier, which looks at it once. */
-__noinline int fetch(struct registers *registers, struct uprobe_fetch *how, struct reading *reading)
-{
-    if (!registers || !how || !reading)
-        return 1;
-    if (how->reg == UPROBE_TEXT_POINT) {
-        reading->value =
-            reading->faults & 3 ? UPROBE_TEXT_UNREAD : text_point(reading->before, reading->value);
-        return 0;
-    }
-    __u64 value = registers->value[how->reg & 7];
-    reading->before = reading->value;
-    reading->value = 0;
-    reading->faults <<= 1;
-#pragma unroll
-    for (int i = 0; i < UPROBE_MAX_LOADS; i++) {
-        __u64 address = value + (__u64)(__s64)how->offsets[i];
-        if (i < how->loads) {
-            if (bpf_probe_read_user(&value, sizeof(value), (const void *)address)) {
-                reading->faults |= 1;
-                return 1;
-            }
-        } else if (i == how->loads) {
-            value = address;
-            break;
-        }
-    }
-    reading->value = value;
-    return 0;
-}
-
-/* Whether the current task is the target's; fills pid and tid as the loader's namespace says. */
-static __always_inline bool is_target(__u32 *pid, __u32 *tid)
-{
-    if (namespace_inode == 0) {
-        __u64 both = bpf_get_current_pid_tgid();
-        *pid = both >> 32;
-        *tid = (__u32)both;
-    } else {
-        struct bpf_pidns_info info = {};
-        if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &info, sizeof(info)))
-            return false;
-        *pid = info.tgid;
-        *tid = info.pid;
-    }
-    return *pid == target_tgid;
 }
 
 static __always_inline void remember(const struct uprobe_record *record,
@@ -327,9 +196,61 @@ static __always_inline bool convert_stamp(int point, __u64 now, __u64 *arg0)
     return true;
 }
 
-/* Tells what a record means: to the fold, to the reader of events, or to both. */
+/* Tells of an event: the fold, the reader of events, or both. */
+static __always_inline void emit(struct fold_event *one, __u16 cpu, struct uprobe_counts *count)
+{
+    if (fold_on) {
+        fold_handle(one);
+        if (!events_on) {
+            count->events++;
+            return;
+        }
+    }
+    struct optrail_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+    if (!event) {
+        count->lost++;
+        note_lost(one->time_ns);
+        return;
+    }
+    event->time_ns = one->time_ns;
+    event->key = one->key;
+    event->arg0 = one->arg0;
+    event->arg1 = one->arg1;
+    event->pid = one->pid;
+    event->tid = one->tid;
+    event->point = (__u16)one->point;
+    event->cpu = cpu;
+    event->flags = 0;
+    count->events++;
+    /* the reader comes by itself */
+    bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* Tells of each number from behind the one that the row told last. Of how many of them somebody
+ * wants to hear is not known here: at the first hit it is as many as one hit can tell. */
+static __always_inline void emit_through(struct fold_event *one, __u32 row, __u16 cpu,
+                                         struct uprobe_counts *count)
+{
+    __u64 *told = &told_through[row & (UPROBE_MAX_SITES - 1)];
+    __u64 until = one->key;
+    if (until == *told) {
+        count->ignored++;
+        return;
+    }
+    __u64 from = until > UPROBE_THROUGH ? until - UPROBE_THROUGH + 1 : 1;
+    if (*told >= from && *told < until)
+        from = *told + 1;
+    *told = until;
+    count->beside += until - from;
+    for (int i = 0; i < UPROBE_THROUGH && from + i <= until; i++) {
+        one->key = from + i;
+        emit(one, cpu, count);
+    }
+}
+
+/* Tells what a record means for one of its rows. */
 static __always_inline void tell(const struct uprobe_record *record, const struct uprobe_site *site,
-                                 struct uprobe_counts *count)
+                                 __u32 row, struct uprobe_counts *count)
 {
     __u64 now = record->time_ns;
     if (site->kind == UPROBE_REMEMBER) {
@@ -364,33 +285,15 @@ static __always_inline void tell(const struct uprobe_record *record, const struc
         count->first_ns = now;
     if (now > count->last_ns)
         count->last_ns = now;
-    if (fold_on) {
-        struct fold_event one = {now, key, arg0, arg1, target_tgid, record->tid, (__u32)point};
-        fold_handle(&one);
-        if (!events_on) {
-            count->events++;
-            return;
-        }
-    }
-    struct optrail_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
-    if (!event) {
-        count->lost++;
-        note_lost(now);
-        return;
-    }
-    event->time_ns = now;
-    event->key = key;
-    event->arg0 = arg0;
-    event->arg1 = arg1;
-    event->pid = target_tgid;
-    event->tid = record->tid;
-    event->point = (__u16)point;
-    event->cpu = record->cpu;
-    event->flags = 0;
-    count->events++;
-    /* the reader comes by itself */
-    bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+    struct fold_event one = {now, key, arg0, arg1, target_tgid, record->tid, (__u32)point};
+    if (site->through)
+        emit_through(&one, row, record->cpu, count);
+    else
+        emit(&one, record->cpu, count);
 }
+
+#define UPROBE_MORE_LINES                                                                          \
+    ((UPROBE_MAX_VALUES - UPROBE_HEAD_VALUES + UPROBE_LINE_VALUES - 1) / UPROBE_LINE_VALUES)
 
 /* Fetches the values of a record whose head is at hand. */
 static __always_inline void take_values(const struct uprobe_record *record, __u64 at, __u32 count)
@@ -419,7 +322,7 @@ __noinline int take_row(__u32 at, __u32 index)
     struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
     if (!record || !site || !count)
         return 0;
-    tell(record, site, count);
+    tell(record, site, index, count);
     return site->next;
 }
 
@@ -467,50 +370,6 @@ int uprobe_drain(void *ctx)
         if (take_record())
             return 0;
     return 1;
-}
-
-/* Room for so many lines: the number of the first. False when there is none. */
-static __always_inline bool reserve(__u32 lines, __u64 *first)
-{
-    __u64 have = records_written[0];
-    for (int i = 0; i < 16; i++) {
-        if (have + lines - *(volatile __u64 *)&records_read[0] > UPROBE_LINES)
-            return false;
-        __u64 found = __sync_val_compare_and_swap(&records_written[0], have, have + lines);
-        if (found == have) {
-            *first = have;
-            return true;
-        }
-        have = found;
-    }
-    return false;
-}
-
-/* Writes the values that are read at the hit, whose record begins with line `number`. Returns which
- * of them could not be read. A function of its own for the verifier. */
-__noinline __u32 write_values(__u64 number, struct uprobe_hit *hit, struct registers *registers)
-{
-    __u32 row = number & (UPROBE_LINES - 1);
-    union uprobe_line *line = bpf_map_lookup_elem(&records, &row);
-    if (!line || !hit || !registers)
-        return 0;
-    __u32 word = offsetof(struct uprobe_record, values) / sizeof(__u64);
-    struct reading reading = {};
-    __u32 faults = 0;
-    for (__u32 i = 0; i < UPROBE_MAX_VALUES && i < hit->count; i++) {
-        if (word == sizeof(line->words) / sizeof(line->words[0])) {
-            row = ++number & (UPROBE_LINES - 1);
-            line = bpf_map_lookup_elem(&records, &row);
-            if (!line)
-                return faults;
-            line->words[UPROBE_TICKET_WORD] = 0;
-            word = UPROBE_FIRST_WORD;
-        }
-        faults |= (__u32)(fetch(registers, &hit->reads[i], &reading) & 1) << i;
-        line->words[word & 7] = reading.value;
-        word++;
-    }
-    return faults;
 }
 
 /* There is no room for the hit's record: each row's count says so. */

@@ -63,8 +63,9 @@ struct uprobe_site {
     uint16_t point; /* enum point; UPROBE_POINT only */
     uint8_t kind;   /* enum uprobe_kind */
     uint8_t compare;
-    uint16_t next; /* the row that the same hit serves next; 0: none (row 0 is never the next) */
-    uint16_t positive; /* 1: no event unless arg0 (signed) is above 0 */
+    uint16_t next;    /* the row that the same hit serves next; 0: none (row 0 is never the next) */
+    uint8_t positive; /* 1: no event unless arg0 (signed) is above 0 */
+    uint8_t through;  /* 1: the key is a number; an event for each one since the last hit, too */
     struct uprobe_fetch key;
     struct uprobe_fetch arg0;
     struct uprobe_fetch arg1;
@@ -127,6 +128,8 @@ enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
 #define UPROBE_LINES (1u << 17) /* between two drains; a power of two: 8 MiB */
 #define UPROBE_DRAIN 128        /* hits that one run of the program takes */
 
+#define UPROBE_THROUGH 128 /* events that one hit tells at most */
+
 #define UPROBE_MAX_SITES   512
 #define UPROBE_MAX_CHAIN   8 /* rows that one hit serves */
 #define UPROBE_MAX_CLASSES 4096
@@ -136,6 +139,7 @@ enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
 /* Counted per CPU and site. */
 struct uprobe_counts {
     uint64_t events;       /* handed to the ring */
+    uint64_t beside;       /* of them: those that a hit told besides its own (`through`) */
     uint64_t ignored;      /* texts of no interest, and hits that the site's condition refused */
     uint64_t unknown_text; /* texts that the map does not know */
     uint64_t faults;       /* an address could not be read: no event */

@@ -4,12 +4,17 @@
 #include <stdbool.h>
 #include <string.h>
 
+static bool begins(const struct path_stage *stage, enum point point)
+{
+    return stage->from == point || stage->or_from == (int)point;
+}
+
 /* The branch whose stages use this point; -1: the main line. */
 static int branch_of_point(const struct path *path, enum point point)
 {
     for (size_t i = 0; i < path->stage_count; i++)
         if (path->stages[i].branch >= 0 &&
-            (path->stages[i].from == point || path->stages[i].to == point))
+            (begins(&path->stages[i], point) || path->stages[i].to == point))
             return path->stages[i].branch;
     return -1;
 }
@@ -17,7 +22,7 @@ static int branch_of_point(const struct path *path, enum point point)
 static bool begins_a_stage(const struct path *path, enum point point)
 {
     for (size_t i = 0; i < path->stage_count; i++)
-        if (path->stages[i].from == point)
+        if (begins(&path->stages[i], point))
             return true;
     return false;
 }
@@ -32,6 +37,8 @@ void sweep_plan_init(struct sweep_plan *plan, const struct path *path)
         const struct path_stage *stage = &path->stages[i];
         uint64_t bit = 1ull << i;
         plan->opens[stage->from] |= bit;
+        if (stage->or_from >= 0)
+            plan->opens[stage->or_from] |= bit;
         plan->closes[stage->to] |= bit;
         if (stage->branch < 0)
             plan->main_line |= bit;

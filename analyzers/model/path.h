@@ -25,6 +25,7 @@
  *     - name: opqueue.wait
  *       kind: wait                    wait, work, lock, io, net or throttle
  *       from: opqueue.enqueue
+ *       or_from: op.queued            another point at which it begins; left out: none
  *       to: opqueue.dequeue
  *       within: osd.prepare           left out: not nested in another stage
  *       branch: local                 left out: on the main line
@@ -53,6 +54,7 @@ struct path_stage {
     char *name;
     enum stage_kind kind;
     enum point from;
+    int or_from; /* another point at which it begins, for traces without the first; -1: none */
     enum point to;
     int within;   /* index of the stage around it; -1: none */
     int branch;   /* index into path.branches; -1: the main line */

@@ -28,6 +28,16 @@ static int check_points(const struct path *path, const struct path_stage *stage)
                        "%s:%d: stage '%s' ends before it starts: `points` has '%s' before '%s'",
                        path->file, stage->line, stage->name, point_rows[stage->to].name,
                        point_rows[stage->from].name);
+    if (stage->or_from < 0)
+        return 0;
+    int begin = path_point_order(path, (enum point)stage->or_from);
+    if (begin < 0 || begin >= path_point_order(path, stage->to))
+        return err_set(
+            EINVAL,
+            "%s:%d: stage '%s' may begin at '%s' as well, which `points` must list, before "
+            "'%s'",
+            path->file, stage->line, stage->name, point_rows[stage->or_from].name,
+            point_rows[stage->to].name);
     return 0;
 }
 

@@ -142,6 +142,14 @@ static int stage_from(const struct yaml_file *file, const yaml_node_t *node, voi
     return get_point(file, node, &stage->stage->from);
 }
 
+static int stage_or_from(const struct yaml_file *file, const yaml_node_t *node, void *context)
+{
+    enum point point = POINT_op_start;
+    int rc = get_point(file, node, &point);
+    ((struct stage_context *)context)->stage->or_from = (int)point;
+    return rc;
+}
+
 static int stage_to(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     struct stage_context *stage = context;
@@ -206,6 +214,7 @@ static int read_stage(const struct yaml_file *file, const yaml_node_t *node, voi
         {"text", stage_text},
         {"batches", stage_batches},
         {"shared", stage_shared},
+        {"or_from", stage_or_from},
         {0},
     };
     struct parser *parser = context;
@@ -219,7 +228,8 @@ static int read_stage(const struct yaml_file *file, const yaml_node_t *node, voi
     struct stage_context stage = {.stage = &stages[path->stage_count],
                                   .names = &parser->names[path->stage_count]};
     path->stage_count++;
-    *stage.stage = (struct path_stage){.within = -1, .branch = -1, .line = yaml_line(node)};
+    *stage.stage =
+        (struct path_stage){.within = -1, .branch = -1, .or_from = -1, .line = yaml_line(node)};
     int rc = yaml_each_key(file, node, keys, &stage);
     if (rc < 0)
         return rc;

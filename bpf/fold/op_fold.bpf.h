@@ -128,18 +128,45 @@ static FOLD_INLINE long env_answered_pop(struct fold_ref *ref)
     return bpf_map_pop_elem(&fold_answered, ref);
 }
 
+/* The name that was found or bound last: rows of one hit, and hits that follow each other, ask for
+ * the same op. */
+struct fold_name fold_last_name = {};
+struct fold_ref fold_last_ref = {};
+
+static FOLD_INLINE bool fold_is_last(const struct fold_name *name)
+{
+    return fold_last_name.key == name->key && fold_last_name.pid == name->pid &&
+           fold_last_name.kind == name->kind;
+}
+
+static FOLD_INLINE void fold_set_last(const struct fold_name *name, const struct fold_ref *ref)
+{
+    fold_last_name = *name;
+    fold_last_ref = *ref;
+}
+
 static FOLD_INLINE struct fold_ref *env_name_find(const struct fold_name *name)
 {
-    return bpf_map_lookup_elem(&fold_names, name);
+    if (fold_is_last(name))
+        return &fold_last_ref;
+    struct fold_ref *ref = bpf_map_lookup_elem(&fold_names, name);
+    if (ref)
+        fold_set_last(name, ref);
+    return ref;
 }
 
 static FOLD_INLINE long env_name_put(const struct fold_name *name, const struct fold_ref *ref)
 {
-    return bpf_map_update_elem(&fold_names, name, ref, BPF_ANY);
+    long error = bpf_map_update_elem(&fold_names, name, ref, BPF_ANY);
+    if (!error)
+        fold_set_last(name, ref);
+    return error;
 }
 
 static FOLD_INLINE void env_name_remove(const struct fold_name *name)
 {
+    if (fold_is_last(name))
+        fold_last_name.pid = 0; /* which no process is */
     bpf_map_delete_elem(&fold_names, name);
 }
 

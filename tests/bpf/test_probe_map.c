@@ -57,6 +57,7 @@ static void test_a_map_is_read(void **state)
                           "    key: \"*(rsi+8)\"\n"
                           "    arg0: -edx\n"
                           "    positive: true\n"
+                          "    through: true\n"
                           "    when: \"ecx != -3\"\n"
                           "  - symbol: _Z1gv\n"
                           "    key: rdi\n"
@@ -82,6 +83,7 @@ static void test_a_map_is_read(void **state)
     assert_int_equal(row->site.arg0.width, 4);
     assert_true(row->site.arg0.negate);
     assert_true(row->site.positive);
+    assert_true(row->site.through);
     assert_int_equal(row->site.compare, UPROBE_UNEQUAL);
     assert_int_equal(row->site.when_value, -3);
     assert_int_equal(row->registers, 1u << UPROBE_RSI | 1u << UPROBE_RDX | 1u << UPROBE_RCX);

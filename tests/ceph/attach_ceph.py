@@ -76,6 +76,16 @@ def check_stages(report, store):
         assert op["unattributed_share"] <= MOST_UNATTRIBUTED, op["unattributed_share"]
 
 
+def check_batches(report):
+    """One hit tells of all the journal's entries that are written in one go; none of them is missed, nor
+    told twice."""
+    write = next(op for op in report["ops"] if op["type"] == "write")
+    stages = {stage["name"]: stage for stage in write["stages"]}
+    for name in ("filestore.submit", "journal.queue", "journal.write"):
+        assert stages[name]["count"] == write["count"], (name, stages[name]["count"], write["count"])
+    assert write.get("broken", 0) == 0, write
+
+
 def check_source(report, store):
     source = report["source"]
     assert source["kind"] == "bpf" and source["daemon"] == "ceph-osd", source
@@ -151,6 +161,7 @@ def case_filestore():
         check_counts(made, report)
         check_source(report, "filestore")
         check_stages(report, "filestore")
+        check_batches(report)
 
 
 def listed(cluster):

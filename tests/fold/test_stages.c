@@ -18,14 +18,16 @@
 static const char path_text[] =
     "path: test\n"
     "daemon: none\n"
-    "points: [op.start, opqueue.enqueue, opqueue.dequeue, pg.lock_request, pg.lock_acquired,\n"
+    "points: [op.start, opqueue.enqueue, op.queued, opqueue.dequeue, pg.lock_request, "
+    "pg.lock_acquired,\n"
     "         osd.prepared, journal.submit, journal.write_end, replica.fork, replica.join,\n"
     "         commit.queue, commit.callback, op.finish]\n"
     "types:\n"
     "  - {name: write, start_type: 2, passes: [journal.submit]}\n"
     "  - {name: read, start_type: 1}\n"
     "stages:\n"
-    "  - {name: opqueue.wait, kind: wait, from: opqueue.enqueue, to: opqueue.dequeue,\n"
+    "  - {name: opqueue.wait, kind: wait, from: opqueue.enqueue, or_from: op.queued,\n"
+    "     to: opqueue.dequeue,\n"
     "     knobs: [shards], text: waits for a worker}\n"
     "  - {name: osd.prepare, kind: work, from: opqueue.dequeue, to: osd.prepared}\n"
     "  - {name: pg.lock, kind: lock, within: osd.prepare, from: pg.lock_request,\n"
@@ -108,6 +110,18 @@ static void inner_stages_take_from_outer_ones(void **state)
     assert_int_equal(parts.on_path[PG_LOCK], 100);
     assert_int_equal(parts.unattributed, 20);
     assert_int_equal(parts.passed, 1 << OPQUEUE_WAIT | 1 << OSD_PREPARE | 1 << PG_LOCK);
+    assert_int_equal(parts.broken, 0);
+}
+
+/* Of another trace the same stage is known by another point. */
+static void a_stage_may_begin_at_either_of_two_points(void **state)
+{
+    struct sweep_parts parts = divide(
+        *state, MARKS({100, POINT_op_start}, {110, POINT_op_queued}, {150, POINT_opqueue_dequeue},
+                      {290, POINT_osd_prepared}, {300, POINT_op_finish}));
+    assert_int_equal(parts.on_path[OPQUEUE_WAIT], 40);
+    assert_int_equal(parts.on_path[OSD_PREPARE], 140);
+    assert_int_equal(parts.unattributed, 20);
     assert_int_equal(parts.broken, 0);
 }
 
@@ -386,6 +400,7 @@ int main(void)
     struct path *path = read_path();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(inner_stages_take_from_outer_ones, path),
+        cmocka_unit_test_prestate(a_stage_may_begin_at_either_of_two_points, path),
         cmocka_unit_test_prestate(a_stage_passed_twice_counts_twice, path),
         cmocka_unit_test_prestate(the_branch_that_ends_last_is_on_the_path, path),
         cmocka_unit_test_prestate(a_branch_beyond_the_answer_is_beside_it, path),

@@ -35,7 +35,8 @@ static void a_good_file(void **state)
     struct path *path;
     assert_int_equal(read_text(HEAD "stages:\n"
                                     "  - {name: inner, kind: lock, within: outer, from: "
-                                    "opqueue.enqueue, to: opqueue.dequeue, knobs: [a, b]}\n"
+                                    "opqueue.enqueue, or_from: op.start, to: opqueue.dequeue, "
+                                    "knobs: [a, b]}\n"
                                     "  - {name: outer, kind: work, from: op.start, to: op.finish, "
                                     "text: all of it}\n",
                                &path),
@@ -49,6 +50,8 @@ static void a_good_file(void **state)
     assert_string_equal(path->stages[1].name, "inner");
     assert_int_equal(path->stages[1].within, 0);
     assert_int_equal(path->stages[1].kind, STAGE_LOCK);
+    assert_int_equal(path->stages[1].or_from, POINT_op_start);
+    assert_true(path->stages[0].or_from < 0);
     assert_string_equal(path->stages[1].knobs[1], "b");
     assert_null(path->stages[1].knobs[2]);
     path_free(path);
@@ -72,6 +75,10 @@ static void mistakes_are_named_with_their_line(void **state)
          ":5: unknown point 'op.strat': `optrail points` lists them"},
         {"path: p\ndaemon: d\npoints: [op.start, op.start]\n",
          ":3: the point 'op.start' is in `points` twice"},
+        {HEAD "stages:\n  - {name: s, kind: wait, from: op.start, or_from: op.finish, to: "
+              "opqueue.dequeue}\n",
+         ":6: stage 's' may begin at 'op.finish' as well, which `points` must list, before "
+         "'opqueue.dequeue'"},
         {HEAD "stages:\n  - {name: s, kind: sleep, from: op.start, to: op.finish}\n",
          ":6: unknown kind 'sleep': wait, work, lock, io, net or throttle"},
         {HEAD "stages:\n  - {name: s, kind: wait, from: op.start}\n",
