@@ -204,18 +204,10 @@ static int stage_knobs(const struct yaml_file *file, const yaml_node_t *node, vo
 static int read_stage(const struct yaml_file *file, const yaml_node_t *node, void *context)
 {
     static const struct yaml_key keys[] = {
-        {"name", stage_name},
-        {"kind", stage_kind},
-        {"from", stage_from},
-        {"to", stage_to},
-        {"within", stage_within},
-        {"branch", stage_branch},
-        {"knobs", stage_knobs},
-        {"text", stage_text},
-        {"batches", stage_batches},
-        {"shared", stage_shared},
-        {"or_from", stage_or_from},
-        {0},
+        {"name", stage_name},     {"kind", stage_kind},       {"from", stage_from},
+        {"to", stage_to},         {"within", stage_within},   {"branch", stage_branch},
+        {"knobs", stage_knobs},   {"text", stage_text},       {"batches", stage_batches},
+        {"shared", stage_shared}, {"or_from", stage_or_from}, {0},
     };
     struct parser *parser = context;
     struct path *path = parser->path;
