@@ -200,7 +200,7 @@ static __always_inline bool convert_stamp(int point, __u64 now, __u64 *arg0)
 static __always_inline void emit(struct fold_event *one, __u16 cpu, struct uprobe_counts *count)
 {
     if (fold_on) {
-        fold_handle(one);
+        fold_take(one);
         if (!events_on) {
             count->events++;
             return;
@@ -226,60 +226,59 @@ static __always_inline void emit(struct fold_event *one, __u16 cpu, struct uprob
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/* Tells of each number from behind the one that the row told last. Of how many of them somebody
- * wants to hear is not known here: at the first hit it is as many as one hit can tell. */
-static __always_inline void emit_through(struct fold_event *one, __u32 row, __u16 cpu,
+/* Tells of the first number behind the one that the row told last. Returns whether there are more.
+ * How many of them somebody wants to hear of is not known here: at the first hit it is as many as
+ * one hit can tell. */
+static __always_inline bool emit_through(struct fold_event *one, __u32 row, __u16 cpu,
                                          struct uprobe_counts *count)
 {
     __u64 *told = &told_through[row & (UPROBE_MAX_SITES - 1)];
     __u64 until = one->key;
     if (until == *told) {
         count->ignored++;
-        return;
+        return false;
     }
     __u64 from = until > UPROBE_THROUGH ? until - UPROBE_THROUGH + 1 : 1;
     if (*told >= from && *told < until)
         from = *told + 1;
-    *told = until;
-    count->beside += until - from;
-    for (int i = 0; i < UPROBE_THROUGH && from + i <= until; i++) {
-        one->key = from + i;
-        emit(one, cpu, count);
-    }
+    *told = one->key = from;
+    emit(one, cpu, count);
+    count->beside += from < until;
+    return from < until;
 }
 
-/* Tells what a record means for one of its rows. */
-static __always_inline void tell(const struct uprobe_record *record, const struct uprobe_site *site,
+/* Tells what a record means for one of its rows. Returns whether the row has more to tell. */
+static __always_inline bool tell(const struct uprobe_record *record, const struct uprobe_site *site,
                                  __u32 row, struct uprobe_counts *count)
 {
     __u64 now = record->time_ns;
     if (site->kind == UPROBE_REMEMBER) {
         remember(record, count);
-        return;
+        return false;
     }
     int point = point_of(record, site, count);
     if (point < 0)
-        return;
+        return false;
     if (is_fault(record, &site->key, site->values[UPROBE_VALUE_KEY]) ||
         is_fault(record, &site->arg0, site->values[UPROBE_VALUE_ARG0]) ||
         is_fault(record, &site->arg1, site->values[UPROBE_VALUE_ARG1])) {
         count->faults++;
-        return;
+        return false;
     }
     __u64 key = settle(&site->key, site->values[UPROBE_VALUE_KEY], record->tid);
     __u64 arg0 = settle(&site->arg0, site->values[UPROBE_VALUE_ARG0], record->tid);
     __u64 arg1 = settle(&site->arg1, site->values[UPROBE_VALUE_ARG1], record->tid);
     if (site->arg0.reg == UPROBE_REMEMBERED && arg0 == 0) {
         count->ignored++; /* it began before we did */
-        return;
+        return false;
     }
     if (site->positive && (__s64)arg0 <= 0) {
         count->ignored++;
-        return;
+        return false;
     }
     if (!convert_stamp(point, now, &arg0)) {
         count->unset_stamps++;
-        return;
+        return false;
     }
     if (count->first_ns == 0 || now < count->first_ns)
         count->first_ns = now;
@@ -287,9 +286,9 @@ static __always_inline void tell(const struct uprobe_record *record, const struc
         count->last_ns = now;
     struct fold_event one = {now, key, arg0, arg1, target_tgid, record->tid, (__u32)point};
     if (site->through)
-        emit_through(&one, row, record->cpu, count);
-    else
-        emit(&one, record->cpu, count);
+        return emit_through(&one, row, record->cpu, count);
+    emit(&one, record->cpu, count);
+    return false;
 }
 
 #define UPROBE_MORE_LINES                                                                          \
@@ -313,8 +312,10 @@ static __always_inline void take_values(const struct uprobe_record *record, __u6
     }
 }
 
-/* Takes the record at `at` for one of its rows, the values fetched. Returns the next row; 0: none.
- * A function of its own for the verifier, which looks at it once. */
+#define ROW_HAS_MORE 0x10000
+
+/* Takes the record at `at` for one of its rows, the values fetched. Returns the next row, 0: none;
+ * or this one with ROW_HAS_MORE. A function of its own for the verifier, which looks at it once. */
 __noinline int take_row(__u32 at, __u32 index)
 {
     struct uprobe_record *record = bpf_map_lookup_elem(&records, &at);
@@ -322,13 +323,12 @@ __noinline int take_row(__u32 at, __u32 index)
     struct uprobe_counts *count = bpf_map_lookup_elem(&counts, &index);
     if (!record || !site || !count)
         return 0;
-    tell(record, site, index, count);
-    return site->next;
+    return tell(record, site, index, count) ? index | ROW_HAS_MORE : site->next;
 }
 
 /* Takes the next record. Returns 0, or 1 when there is none. Called by the loader alone, so nobody
  * else counts and folds at the same time. */
-static __always_inline int take_record(void)
+__noinline int take_record(void)
 {
     __u64 at = records_read[0];
     __u32 row = at & (UPROBE_LINES - 1);
@@ -346,10 +346,11 @@ static __always_inline int take_record(void)
     if (!hit)
         return 1;
     take_values(record, at, hit->count);
-    for (int i = 0; i < UPROBE_MAX_CHAIN; i++) {
-        index = take_row(row, index);
-        if (index == 0)
+    for (int i = 0; i < UPROBE_MAX_CHAIN + UPROBE_THROUGH; i++) {
+        __u32 next = take_row(row, index);
+        if (next == 0)
             break;
+        index = next & (ROW_HAS_MORE - 1);
     }
     fold_barrier();
     records_read[0] = at + hit->lines;

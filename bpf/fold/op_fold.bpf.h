@@ -211,14 +211,6 @@ static FOLD_INLINE long env_exemplar(struct fold_op *op)
 
 #include "op_fold_core.h"
 
-/* A function of its own for the verifier, whatever calls it. */
-__noinline int fold_handle(struct fold_event *event)
-{
-    if (event)
-        fold_take(event);
-    return 0;
-}
-
 /* Folds what is ripe; or ends it all. */
 static FOLD_INLINE void fold_catch_up(void)
 {
