@@ -18,6 +18,8 @@
 #include "sample_words.h"
 
 #define ASK_EVERY_NS 50000000
+/* Ticks of clocks are few; to wake up for them is what costs. */
+#define ASK_EVERY_NS_ON_CPU 100000000
 /* Until then most files that stacks go through were met, and their tables made. */
 #define BEGINNING_NS 1000000000ull
 
@@ -149,7 +151,8 @@ static void look_at_cost(struct live *live, uint64_t passed_ns)
 static int watch(struct live *live)
 {
     const volatile int *stop = interrupt_install();
-    const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
+    const struct timespec pause = {.tv_nsec = live->kinds == 1u << FLAME_cpu ? ASK_EVERY_NS_ON_CPU
+                                                                             : ASK_EVERY_NS};
     uint64_t begin = monotonic_ns(), length = (uint64_t)(live->options->seconds * 1e9);
     int result = 0;
     flame_fold_origin(live->fold, 0, begin);

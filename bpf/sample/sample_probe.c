@@ -22,10 +22,30 @@
 /* More ticks a second than that need a larger ring, each with a stack of some 10 kB. */
 #define USUAL_RATE 250
 #define LARGE_RING (32u << 20)
+/* So few CPUs fill three quarters of the small one in a tenth of a second at the least, even with
+ * the deepest stacks. */
+#define FEW_CPUS   2
+#define SMALL_RING (4u << 20)
+/* Those of threads that run are few: most are in user space. */
+#define KERNEL_STACKS_ON_CPU 4096
 /* Waits a second that are handed up one by one. */
 #define MOST_WAITS 5000
 /* The first sample, when waits come too fast: those shorter than this. */
 #define FIRST_SAMPLE_NS 20000
+
+/* A map's memory is filled when it is made: those that are not needed are made small. */
+static void size_maps(struct sample_bpf *skeleton, const struct sample_capture_options *options)
+{
+    if (options->rate > USUAL_RATE)
+        bpf_map__set_max_entries(skeleton->maps.ring, LARGE_RING);
+    else if (!options->off_cpu && libbpf_num_possible_cpus() <= FEW_CPUS)
+        bpf_map__set_max_entries(skeleton->maps.ring, SMALL_RING);
+    if (options->off_cpu)
+        return;
+    bpf_map__set_max_entries(skeleton->maps.threads, 1);
+    bpf_map__set_max_entries(skeleton->maps.stacks, 1);
+    bpf_map__set_max_entries(skeleton->maps.kernel_stacks, KERNEL_STACKS_ON_CPU);
+}
 
 int sample_probe_load(struct sample_probe *probe, const struct sample_capture_options *options,
                       sample_record_function *record, void *context)
@@ -43,8 +63,7 @@ int sample_probe_load(struct sample_probe *probe, const struct sample_capture_op
     }
     skeleton->rodata->follow_wakers = options->wakers;
     skeleton->bss->snapshots_left = 4 * SNAPSHOTS_A_LOOK;
-    if (options->rate > USUAL_RATE)
-        bpf_map__set_max_entries(skeleton->maps.ring, LARGE_RING);
+    size_maps(skeleton, options);
     bpf_program__set_autoload(skeleton->progs.on_cpu, options->on_cpu);
     bpf_program__set_autoload(skeleton->progs.switching, options->off_cpu);
     bpf_program__set_autoload(skeleton->progs.waking, options->off_cpu);
