@@ -21,6 +21,9 @@ static void write_place(const struct flame_track *track, FILE *out)
     fprintf(out, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, track->pid, track->tid);
 }
 
+/* Chrome's own traces put names into this category, and some readers want one of every event. */
+#define METADATA "\"ph\":\"M\",\"cat\":\"__metadata\""
+
 static void write_tracks(const struct flame_timeline *timeline, FILE *out)
 {
     for (size_t i = 0; i < timeline->track_count; i++) {
@@ -29,15 +32,13 @@ static void write_tracks(const struct flame_timeline *timeline, FILE *out)
         for (size_t j = 0; j < i && !group_told; j++)
             group_told = timeline->tracks[j].pid == track->pid;
         if (!group_told) {
-            fputs(i ? ",\n{\"ph\":\"M\",\"name\":\"process_name\""
-                    : "\n{\"ph\":\"M\",\"name\":\"process_name\"",
-                  out);
+            fprintf(out, "%s\n{" METADATA ",\"name\":\"process_name\"", i ? "," : "");
             write_place(track, out);
             fputs(",\"args\":{\"name\":", out);
             write_name(timeline, track->group, out);
             fputs("}}", out);
         }
-        fputs(",\n{\"ph\":\"M\",\"name\":\"thread_name\"", out);
+        fputs(",\n{" METADATA ",\"name\":\"thread_name\"", out);
         write_place(track, out);
         fputs(",\"args\":{\"name\":", out);
         write_name(timeline, track->name, out);

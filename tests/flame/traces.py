@@ -184,6 +184,7 @@ class Traces(unittest.TestCase):
         tracks = collections.defaultdict(list)
         for event in events:
             self.assertIn(event["ph"], "MXsf")
+            self.assertIsInstance(event["cat"], str)
             self.assertIsInstance(event["pid"], int)
             self.assertIsInstance(event["tid"], int)
             if event["ph"] == "X":
