@@ -99,6 +99,7 @@ static void add_counts(struct flame_trace_counts *to, const struct flame_trace_c
     to->samples.taken += from->samples.taken;
     to->samples.unusable += from->samples.unusable;
     to->samples.no_op += from->samples.no_op;
+    flame_pools_merge(&to->samples.pools_no_op, &from->samples.pools_no_op);
     to->samples.op_unknown += from->samples.op_unknown;
     to->samples.no_stack += from->samples.no_stack;
     to->samples.idle_waits += from->samples.idle_waits;
@@ -208,11 +209,16 @@ static int note_samples(const struct traces *traces, struct flame_tree *tree)
         {counts->no_stack, "samples have no known stack"},
         {counts->cut, "samples had more frames than there is room for"},
         {counts->unnamed, "names of threads found no room: they are shown by their numbers"},
-        {by_op ? counts->no_op : 0, "samples are of threads that worked for no op"},
         {by_op ? counts->op_unknown : 0, "samples are of ops that did not come to their end"},
     };
-    char text[160];
+    char text[256];
     int result = 0;
+    if (by_op && counts->no_op > 0)
+        result = flame_tree_note(
+            tree,
+            "%" PRIu64 " samples are of threads that worked for no op, or for many at once%s%s",
+            counts->no_op, counts->pools_no_op.count ? "; of their time: " : "",
+            flame_pools_text(&counts->pools_no_op, text, sizeof(text)));
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].value > 0)
             result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);

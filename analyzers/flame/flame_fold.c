@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "flame_fold.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
+#include "flame_pools.h"
 
 /* Which names match a pattern: each is tried once. */
 struct matcher {
@@ -151,10 +151,7 @@ static int pool_of(struct flame_fold *fold, uint32_t thread, uint32_t *pool)
     }
     if (!fold->pools[thread]) {
         const char *text = flame_name_text(names, thread);
-        size_t length = strlen(text);
-        while (length > 0 && (isdigit((unsigned char)text[length - 1]) ||
-                              strchr(" -_:/#.", text[length - 1]) != NULL))
-            length--;
+        size_t length = flame_pool_length(text);
         int result = length ? flame_name(names, text, length, &fold->pools[thread]) : 0;
         if (result < 0)
             return result;

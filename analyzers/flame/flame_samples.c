@@ -36,7 +36,7 @@ static int name_text(const struct flame_samples *samples, const char *text, uint
 }
 
 bool flame_samples_begin(struct flame_samples *samples, const struct optrail_event *event,
-                         struct flame_wait *wait)
+                         uint64_t op, struct flame_wait *wait)
 {
     struct thread_sample *sample = &wait->sample;
     if (!thread_sample_take(sample, event)) {
@@ -46,12 +46,13 @@ bool flame_samples_begin(struct flame_samples *samples, const struct optrail_eve
     wait->source = FLAME_WAIT_SAMPLE;
     wait->pid = event->pid;
     wait->tid = event->tid;
+    wait->op = op;
     wait->chain_count = 0;
     samples->counts.taken += sample->weight;
     uint32_t kinds = samples->fold ? flame_fold_options(samples->fold)->kinds : 0;
     if (!(kinds >> flame_kind_of_sample[sample->kind] & 1))
         return false;
-    if (!sample_reason_rows[sample->reason].idle || samples->idle)
+    if (op || !sample_reason_rows[sample->reason].idle || samples->idle)
         return true;
     samples->counts.idle_waits += sample->weight;
     samples->counts.idle_ns += sample->weight * sample->spent_ns;
@@ -102,6 +103,15 @@ static const char *thread_name(const struct flame_samples *samples, uint32_t pid
     for (char *at = text; (at = strchr(at, ';')) != NULL;)
         *at = ':';
     return text;
+}
+
+void flame_samples_no_op(struct flame_samples *samples, const struct flame_wait *wait)
+{
+    char text[64];
+    samples->counts.no_op += wait->sample.weight;
+    flame_pools_add(&samples->counts.pools_no_op,
+                    thread_name(samples, wait->pid, wait->tid, text, sizeof(text)),
+                    wait->sample.weight * wait->sample.spent_ns);
 }
 
 static int add_chain(struct flame_samples *samples, const struct flame_wait *wait, size_t *count)

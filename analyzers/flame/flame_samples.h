@@ -4,6 +4,7 @@
 
 #include "flame_fold.h"
 #include "flame_ops.h"
+#include "flame_pools.h"
 #include "flame_waits.h"
 #include "lock_table.h"
 
@@ -18,10 +19,11 @@ struct flame_sample_counts {
     uint64_t taken;    /* samples, as the others: with what they stand for */
     uint64_t unusable; /* events that hold what no sample can hold */
     uint64_t no_op, op_unknown;
-    uint64_t no_stack;            /* their stacks are not known */
-    uint64_t idle_waits, idle_ns; /* left out */
-    uint64_t cut;                 /* had more frames than there is room for */
-    uint64_t unnamed;             /* names of threads for which there was no room */
+    struct flame_pools pools_no_op; /* time of those of no op */
+    uint64_t no_stack;              /* their stacks are not known */
+    uint64_t idle_waits, idle_ns;   /* left out */
+    uint64_t cut;                   /* had more frames than there is room for */
+    uint64_t unnamed;               /* names of threads for which there was no room */
 };
 
 /* Samples of threads, as a trace tells them, on their way into a fold. */
@@ -39,10 +41,13 @@ struct flame_samples {
 
 void flame_samples_free(struct flame_samples *samples);
 
-/* Looks at sample.taken: true when it is wanted, and put into `wait`; op, if any, is the caller's
- * to add. */
+/* Looks at sample.taken: true when it is wanted, and put into `wait`. `op`: what the thread works
+ * for; 0: nothing. Only a thread that works for nothing can be idle. */
 bool flame_samples_begin(struct flame_samples *samples, const struct optrail_event *event,
-                         struct flame_wait *wait);
+                         uint64_t op, struct flame_wait *wait);
+
+/* Counts a sample of a thread that worked for no op. */
+void flame_samples_no_op(struct flame_samples *samples, const struct flame_wait *wait);
 
 /* sample.woken, of what the thread told last. -ENOMEM with the message. */
 int flame_samples_woken(struct flame_samples *samples, const struct optrail_event *event,

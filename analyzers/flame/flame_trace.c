@@ -213,8 +213,10 @@ static int take_wait(void *context, const struct flame_wait *wait, int early)
         trace->counts.op_unknown += op_unknown ? wait->lock.weight : 0;
         trace->counts.no_op += op_unknown ? 0 : wait->lock.weight;
     } else if (wait->source == FLAME_WAIT_SAMPLE) {
-        trace->samples.counts.op_unknown += op_unknown ? wait->sample.weight : 0;
-        trace->samples.counts.no_op += op_unknown ? 0 : wait->sample.weight;
+        if (op_unknown)
+            trace->samples.counts.op_unknown += wait->sample.weight;
+        else
+            flame_samples_no_op(&trace->samples, wait);
     }
     return trace->options.tail || !is_wanted(trace, wait) ? 0 : add_wait(trace, wait, NULL);
 }
@@ -319,9 +321,9 @@ static int take_captured(struct flame_trace *trace, const struct optrail_event *
 static int take_sample(struct flame_trace *trace, const struct optrail_event *event)
 {
     struct flame_wait wait;
-    if (!flame_samples_begin(&trace->samples, event, &wait))
+    uint64_t op = current_op(trace, event->pid, event->tid);
+    if (!flame_samples_begin(&trace->samples, event, op, &wait))
         return flame_waits_skip(trace->waits, event);
-    wait.op = current_op(trace, event->pid, event->tid);
     return flame_waits_begin(trace->waits, &wait);
 }
 

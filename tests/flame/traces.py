@@ -37,7 +37,7 @@ STORY = ("1.0 stack.define 70/72 7 __lll_lock_wait;pthread_mutex_lock;PG::lock;w
 
 # Samples of threads: kind << 48 | reason << 32 | how many each stands for.
 CPU, OFFCPU, RUNNABLE = 0, 1, 2
-WOKEN, DISK, POLL = 2, 14, 18
+WOKEN, CONDVAR, DISK, POLL = 2, 8, 14, 18
 
 
 def what(kind, reason=0, weight=1):
@@ -87,6 +87,25 @@ SAMPLES = ("1.0 thread.named 70/72 - \"tp_osd_tp-3\"\n+0us thread.named 70/73 - 
            f"+1ms sample.taken 70/75 1 10101010 {what(CPU)}\n"
            f"+1ms sample.taken 70/76 1 500000 {what(OFFCPU, POLL)}\n"
            f"+0us sample.woken 70/76 3 70 74\n")
+# A write waits at a condition variable for 300 us, in the worker that serves it; before that, the same
+# worker waited 600 us for work, and a thread that many writes share for 200 us.
+SERVED = f"""\
+1.0 thread.named 70/72 - tp_osd_tp-3
++0us thread.named 70/73 - journal_write
++0us stack.define 70/72 1 futex_[k];pthread_cond_wait;process;start 4
++1ms sample.taken 70/72 1 600000 {what(OFFCPU, CONDVAR)}
++0us sample.taken 70/73 1 200000 {what(OFFCPU, DISK)}
++50us op.start 70/71 write 2 4123
++20us messenger.recv_end 70/71 write 4096
++10us opqueue.enqueue 70/71 write 3
++50us opqueue.dequeue 70/72 write 3
++300us sample.taken 70/72 1 300000 {what(OFFCPU, CONDVAR)}
++50us osd.prepared 70/72 write
++0us filestore.sequence 70/72 write 500 sequence
++0us journal.submit 70/72 500 4096
++50us op.finish 70/74 write 4096 0
++0us op.end 70/74 write
+"""
 # What no sample can hold: a kind and a reason that there is none of, no weight, more time than there
 # was, a sum that does not fit; more of a sample that was not told; a stack that never was.
 HOSTILE = ("10.0 stack.define 70/72 1 work 1\n" +
@@ -104,7 +123,7 @@ class Traces(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.home = pathlib.Path(directory.name)
-        for name, text in (("story", STORY), ("samples", SAMPLES), ("hostile", HOSTILE),
+        for name, text in (("story", STORY), ("samples", SAMPLES), ("served", SERVED), ("hostile", HOSTILE),
                            ("normal", (REPORT / "stories/normal.txt").read_text())):
             (cls.home / f"{name}.txt").write_text(text)
             subprocess.run([MAKE_TRACE, cls.home / f"{name}.txt", cls.home / name], check=True)
@@ -230,7 +249,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(self.samples("--kind", "cpu", "--op", "write", "--stage", "osd.prepare",
                                       "--tail", "1%", "--weight", "time"), {stack: 2 * 10101010})
         self.assertIn("the slowest ops: 1 of 10", self.said)
-        self.assertIn("1 samples are of threads that worked for no op", self.said)
+        self.assertIn("1 samples are of threads that worked for no op, or for many at once", self.said)
         self.assertEqual(self.samples("--kind", "cpu", "--thread", "tp_*"), {stack: 11})
         self.samples("--kind", "cpu", "--stage", "pg.lock", status=1)
         self.assertIn("none of the 12 samples", self.said)
@@ -246,6 +265,19 @@ class Traces(unittest.TestCase):
         self.assertIn("1 waits of threads that had nothing to do", self.said)
         idle = self.samples("--kind", "offcpu", "--idle", "--reason", "poll")
         self.assertEqual(idle, {"start;work;process;prepare": 500_000})
+
+    def test_who_serves_an_op_is_not_idle(self):
+        drawn = self.collapsed("--kind", "offcpu", "--by", "op,reason,pool", trace="served")
+        stack = "start;process;pthread_cond_wait;futex_[k]"
+        self.assertEqual(drawn, {f"write;condvar;tp_osd_tp;{stack}": 300_000,
+                                 f"[not known];disk;journal_write;{stack}": 200_000})
+        self.assertIn("1 waits of threads that had nothing to do", self.said)
+        drawn = self.collapsed("--kind", "offcpu", "--op", "write", trace="served")
+        self.assertEqual(drawn, {stack: 300_000})
+        self.assertIn("1 samples are of threads that worked for no op, or for many at once; "
+                      "of their time: journal_write 100 %", self.said)
+        drawn = self.collapsed("--kind", "offcpu", "--idle", "--reason", "condvar", trace="served")
+        self.assertEqual(drawn, {stack: 900_000})
 
     def test_wakers_stand_on_the_sleep(self):
         got = self.samples("--kind", "offcpu", "--op", "write", "--wakers")
