@@ -43,7 +43,9 @@ static const struct option_row options[] = {
     {.name = "idle",
      .type = OPTION_FLAG,
      .value = &request.idle,
-     .text = "of samples, also the waits of threads that have nothing to do"},
+     .text =
+         "of samples, also the waits of threads that have nothing to do: those that wait for more "
+         "work, not for the op in hand"},
     {.name = "wakers",
      .type = OPTION_FLAG,
      .value = &request.wakers,

@@ -98,6 +98,7 @@ static void add_counts(struct flame_trace_counts *to, const struct flame_trace_c
     to->unpaired += from->unpaired;
     to->samples.taken += from->samples.taken;
     to->samples.unusable += from->samples.unusable;
+    to->samples.busy_ns += from->samples.busy_ns;
     to->samples.no_op += from->samples.no_op;
     flame_pools_merge(&to->samples.pools_no_op, &from->samples.pools_no_op);
     to->samples.op_unknown += from->samples.op_unknown;
@@ -195,6 +196,12 @@ static int note_counts(const struct traces *traces, struct flame_tree *tree, boo
     return result;
 }
 
+static double no_op_share(const struct flame_sample_counts *counts)
+{
+    return counts->busy_ns ? (double)flame_pools_sum(&counts->pools_no_op) / (double)counts->busy_ns
+                           : 0;
+}
+
 /* What is to be said of samples of threads. */
 static int note_samples(const struct traces *traces, struct flame_tree *tree)
 {
@@ -216,8 +223,10 @@ static int note_samples(const struct traces *traces, struct flame_tree *tree)
     if (by_op && counts->no_op > 0)
         result = flame_tree_note(
             tree,
-            "%" PRIu64 " samples are of threads that worked for no op, or for many at once%s%s",
-            counts->no_op, counts->pools_no_op.count ? "; of their time: " : "",
+            "%" PRIu64 " samples are of threads that worked for no op, or for many at once, "
+            "%.1f %% of the time%s%s",
+            counts->no_op, 100.0 * no_op_share(counts),
+            counts->pools_no_op.count ? "; of their time: " : "",
             flame_pools_text(&counts->pools_no_op, text, sizeof(text)));
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].value > 0)

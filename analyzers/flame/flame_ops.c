@@ -48,6 +48,21 @@ void flame_op_free(struct flame_op *op)
     op->room = 0;
 }
 
+bool flame_op_goes_on(const struct flame_op *op, uint32_t tid, uint64_t time_ns)
+{
+    const struct trail *trail = op->trail;
+    for (size_t i = 0; i < trail->mark_count; i++) {
+        const struct trail_mark *mark = &trail->marks[i];
+        const struct point_row *row = &point_rows[mark->point];
+        /* a stamp is told later than it happened, perhaps when the thread takes the op up again */
+        if (mark->tid != tid || mark->time_ns < time_ns || row->role == ROLE_STAMP)
+            continue;
+        return row->role != ROLE_START && row->role != ROLE_ENTER &&
+               !(row->role == ROLE_LEAVE && row->key == KEY_CURRENT);
+    }
+    return false;
+}
+
 const struct path_stage *flame_op_stage(const struct flame_op *op, uint64_t time_ns)
 {
     for (size_t i = 0; i < op->span_count; i++)

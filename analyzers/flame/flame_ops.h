@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_FLAME_OPS_H
 #define OPTRAIL_FLAME_OPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,11 @@ struct flame_op {
  * the message. */
 int flame_op_take(struct flame_op *op, const struct path_set *paths, const struct trail *trail);
 void flame_op_free(struct flame_op *op);
+
+/* Whether the thread went on with the op after this time, before it turned to anything else: what
+ * it did there was for the op. A thread that went idle while its op was under way elsewhere is told
+ * from one that waited for it by what it does next. */
+bool flame_op_goes_on(const struct flame_op *op, uint32_t tid, uint64_t time_ns);
 
 /* The stage at this time; NULL: none. Weak. */
 const struct path_stage *flame_op_stage(const struct flame_op *op, uint64_t time_ns);

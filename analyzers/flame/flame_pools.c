@@ -62,15 +62,20 @@ static const struct flame_pool *largest(const struct flame_pools *pools,
     return best;
 }
 
+uint64_t flame_pools_sum(const struct flame_pools *pools)
+{
+    uint64_t sum = pools->others_ns;
+    for (size_t i = 0; i < pools->count; i++)
+        sum += pools->rows[i].ns;
+    return sum;
+}
+
 const char *flame_pools_text(const struct flame_pools *pools, char *text, size_t size)
 {
     bool told[FLAME_POOLS] = {false};
-    uint64_t sum = pools->others_ns;
+    uint64_t sum = flame_pools_sum(pools), rest = sum;
     size_t used = 0;
     text[0] = 0;
-    for (size_t i = 0; i < pools->count; i++)
-        sum += pools->rows[i].ns;
-    uint64_t rest = sum;
     for (int i = 0; i < TOLD && used < size; i++) {
         const struct flame_pool *pool = largest(pools, told);
         if (!pool)

@@ -27,6 +27,8 @@ size_t flame_pool_length(const char *thread);
 void flame_pools_add(struct flame_pools *pools, const char *thread, uint64_t ns);
 void flame_pools_merge(struct flame_pools *to, const struct flame_pools *from);
 
+uint64_t flame_pools_sum(const struct flame_pools *pools); /* of all, ns */
+
 /* "journal_write 61 %, msgr-worker 30 %, others 9 %": the largest ones and their shares, into
  * `text`, which is returned. Empty if there was no time. */
 const char *flame_pools_text(const struct flame_pools *pools, char *text, size_t size);

@@ -52,11 +52,21 @@ bool flame_samples_begin(struct flame_samples *samples, const struct optrail_eve
     uint32_t kinds = samples->fold ? flame_fold_options(samples->fold)->kinds : 0;
     if (!(kinds >> flame_kind_of_sample[sample->kind] & 1))
         return false;
-    if (op || !sample_reason_rows[sample->reason].idle || samples->idle)
-        return true;
+    /* whether a thread waits for its op is known when it goes on */
+    return op || !flame_samples_idle(samples, wait, NULL);
+}
+
+bool flame_samples_idle(struct flame_samples *samples, const struct flame_wait *wait,
+                        const struct flame_op *op)
+{
+    const struct thread_sample *sample = &wait->sample;
+    uint64_t ns = sample->weight * sample->spent_ns;
+    if (samples->idle || !sample_reason_rows[sample->reason].idle ||
+        (op && flame_op_goes_on(op, wait->tid, sample->end_ns)))
+        return false;
     samples->counts.idle_waits += sample->weight;
-    samples->counts.idle_ns += sample->weight * sample->spent_ns;
-    return false;
+    samples->counts.idle_ns += ns;
+    return true;
 }
 
 int flame_samples_woken(struct flame_samples *samples, const struct optrail_event *event,
@@ -103,6 +113,11 @@ static const char *thread_name(const struct flame_samples *samples, uint32_t pid
     for (char *at = text; (at = strchr(at, ';')) != NULL;)
         *at = ':';
     return text;
+}
+
+void flame_samples_count(struct flame_samples *samples, const struct flame_wait *wait)
+{
+    samples->counts.busy_ns += wait->sample.weight * wait->sample.spent_ns;
 }
 
 void flame_samples_no_op(struct flame_samples *samples, const struct flame_wait *wait)

@@ -18,6 +18,7 @@ uint32_t flame_sample_kinds(uint32_t kinds);
 struct flame_sample_counts {
     uint64_t taken;    /* samples, as the others: with what they stand for */
     uint64_t unusable; /* events that hold what no sample can hold */
+    uint64_t busy_ns;  /* time of all of the kinds that are wanted, without the idle waits */
     uint64_t no_op, op_unknown;
     struct flame_pools pools_no_op; /* time of those of no op */
     uint64_t no_stack;              /* their stacks are not known */
@@ -41,10 +42,19 @@ struct flame_samples {
 
 void flame_samples_free(struct flame_samples *samples);
 
-/* Looks at sample.taken: true when it is wanted, and put into `wait`. `op`: what the thread works
- * for; 0: nothing. Only a thread that works for nothing can be idle. */
+/* Looks at sample.taken: true when it is wanted, and put into `wait`. `op`: what its thread works
+ * for when it is told; 0: nothing. */
 bool flame_samples_begin(struct flame_samples *samples, const struct optrail_event *event,
                          uint64_t op, struct flame_wait *wait);
+
+/* Whether the sample is the wait of a thread that had nothing to do, and is left out, counted: one
+ * that waits like such a thread, and not for `op`, with which it would have gone on. `op` NULL:
+ * none is known. */
+bool flame_samples_idle(struct flame_samples *samples, const struct flame_wait *wait,
+                        const struct flame_op *op);
+
+/* Counts the time of a sample that is not left out as idle. */
+void flame_samples_count(struct flame_samples *samples, const struct flame_wait *wait);
 
 /* Counts a sample of a thread that worked for no op. */
 void flame_samples_no_op(struct flame_samples *samples, const struct flame_wait *wait);

@@ -213,6 +213,9 @@ static int take_wait(void *context, const struct flame_wait *wait, int early)
         trace->counts.op_unknown += op_unknown ? wait->lock.weight : 0;
         trace->counts.no_op += op_unknown ? 0 : wait->lock.weight;
     } else if (wait->source == FLAME_WAIT_SAMPLE) {
+        if (op_unknown && flame_samples_idle(&trace->samples, wait, NULL))
+            return 0;
+        flame_samples_count(&trace->samples, wait);
         if (op_unknown)
             trace->samples.counts.op_unknown += wait->sample.weight;
         else
@@ -233,6 +236,11 @@ static int take_op_waits(struct flame_trace *trace, bool taken, bool kept)
             name_lock(trace, &wait, lock_table_stack(trace->locks, wait.pid, wait.lock.stack), lock,
                       sizeof(lock));
             result = flame_slowest_wait(trace->slowest, &wait.lock, lock);
+        }
+        if (wait.source == FLAME_WAIT_SAMPLE) {
+            if (flame_samples_idle(&trace->samples, &wait, &trace->op))
+                continue;
+            flame_samples_count(&trace->samples, &wait);
         }
         if (result == 0 && taken && is_wanted(trace, &wait))
             result = add_wait(trace, &wait, &trace->op);

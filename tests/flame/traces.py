@@ -106,6 +106,37 @@ SERVED = f"""\
 +50us op.finish 70/74 write 4096 0
 +0us op.end 70/74 write
 """
+# Ten writes: their worker, thread 72, waits 200 us for a condition while it prepares them, and 700 us
+# for more work when it has handed them on, while they are under way elsewhere; that this was not for
+# the write is known by its turning away from it, or by its taking it up anew. A last write is never
+# answered. Thread 73 of the pool `syncer` serves all of them at once: 100 us on a CPU, then idle.
+IDLE_WRITE = """\
+  +1ms   op.start            70/71 write 2 4123
+  +0us   opqueue.enqueue     70/71 write 3
+  +20us  opqueue.dequeue     70/72 write 3
+  +0us   pg.lock_request     70/72 write 9
+  +210us sample.taken        70/72 1 200000 {condition}
+  +10us  pg.lock_acquired    70/72 write 9
+  +10us  osd.prepared        70/72 write
+  +0us   filestore.sequence  70/72 write 500 sequence
+  +0us   journal.submit      70/72 500 4096
+  +100us sample.taken        70/73 1 100000 {busy}
+  +200us sample.taken        70/73 1 200000 {condition}
+  +410us sample.taken        70/72 1 700000 {condition}
+  +1us   {next}
+  +100us {finish}
+"""
+
+
+def idle_write(turn, finish="op.finish           70/74 write 4096 0\n  +0us op.end 70/74 write"):
+    return IDLE_WRITE.format(condition=what(OFFCPU, CONDVAR), busy=what(CPU), next=turn, finish=finish)
+
+
+WAITING = ("1.0 thread.named 70/72 - \"tp_osd_tp-3\"\n+0us thread.named 70/73 - syncer-7\n"
+           "+0us stack.define 70/72 1 pthread_cond_wait;work;start 3\n"
+           "repeat 4\n" + idle_write("thread.turn 70/72 -") + "end\nrepeat 5\n" +
+           idle_write("opqueue.dequeue 70/72 write 3") + "end\n" +
+           idle_write("thread.turn 70/72 -", "op.start 70/71 write 2 4123"))
 # What no sample can hold: a kind and a reason that there is none of, no weight, more time than there
 # was, a sum that does not fit; more of a sample that was not told; a stack that never was.
 HOSTILE = ("10.0 stack.define 70/72 1 work 1\n" +
@@ -123,7 +154,8 @@ class Traces(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.home = pathlib.Path(directory.name)
-        for name, text in (("story", STORY), ("samples", SAMPLES), ("served", SERVED), ("hostile", HOSTILE),
+        for name, text in (("story", STORY), ("samples", SAMPLES), ("served", SERVED),
+                           ("waiting", WAITING), ("hostile", HOSTILE),
                            ("normal", (REPORT / "stories/normal.txt").read_text())):
             (cls.home / f"{name}.txt").write_text(text)
             subprocess.run([MAKE_TRACE, cls.home / f"{name}.txt", cls.home / name], check=True)
@@ -249,7 +281,9 @@ class Traces(unittest.TestCase):
         self.assertEqual(self.samples("--kind", "cpu", "--op", "write", "--stage", "osd.prepare",
                                       "--tail", "1%", "--weight", "time"), {stack: 2 * 10101010})
         self.assertIn("the slowest ops: 1 of 10", self.said)
-        self.assertIn("1 samples are of threads that worked for no op, or for many at once", self.said)
+        # one of twelve, as two of the last write's count double
+        self.assertIn("1 samples are of threads that worked for no op, or for many at once, 8.3 % of the "
+                      "time\n", self.said)
         self.assertEqual(self.samples("--kind", "cpu", "--thread", "tp_*"), {stack: 11})
         self.samples("--kind", "cpu", "--stage", "pg.lock", status=1)
         self.assertIn("none of the 12 samples", self.said)
@@ -274,10 +308,27 @@ class Traces(unittest.TestCase):
         self.assertIn("1 waits of threads that had nothing to do", self.said)
         drawn = self.collapsed("--kind", "offcpu", "--op", "write", trace="served")
         self.assertEqual(drawn, {stack: 300_000})
-        self.assertIn("1 samples are of threads that worked for no op, or for many at once; "
-                      "of their time: journal_write 100 %", self.said)
+        self.assertIn("1 samples are of threads that worked for no op, or for many at once, "
+                      "40.0 % of the time; of their time: journal_write 100 %", self.said)
         drawn = self.collapsed("--kind", "offcpu", "--idle", "--reason", "condvar", trace="served")
         self.assertEqual(drawn, {stack: 900_000})
+
+    def test_a_wait_for_an_op_is_never_idle(self):
+        def got(*arguments):
+            return sum(self.collapsed(*arguments, trace="waiting").values())
+        self.assertEqual(got("--kind", "offcpu", "--op", "write"), 9 * 200_000)
+        # of each write the worker's and the syncer's; of the one without an end all three
+        self.assertIn(f"{9 * 2 + 3} waits of threads that had nothing to do", self.said)
+        self.assertIn(f"{(9 * 900 + 1100) / 1e6:.1f} s", self.said)
+        self.assertEqual(got("--kind", "offcpu"), 9 * 200_000)
+        self.assertEqual(got("--kind", "offcpu", "--idle"), 10 * 1_100_000)
+        self.assertEqual(got("--kind", "offcpu", "--idle", "--op", "write"), 9 * 900_000)
+
+    def test_what_serves_many_ops_is_told(self):
+        self.collapsed("--kind", "wall", "--op", "write", trace="waiting")
+        share = 100 * 10 * 100 / (10 * 100 + 9 * 200)
+        self.assertIn(f"10 samples are of threads that worked for no op, or for many at once, "
+                      f"{share:.1f} % of the time; of their time: syncer 100 %", self.said)
 
     def test_wakers_stand_on_the_sleep(self):
         got = self.samples("--kind", "offcpu", "--op", "write", "--wakers")
