@@ -220,14 +220,13 @@ static int note_samples(const struct traces *traces, struct flame_tree *tree)
     };
     char text[256];
     int result = 0;
+    flame_pools_text(&counts->pools_no_op, text, sizeof(text));
     if (by_op && counts->no_op > 0)
-        result = flame_tree_note(
-            tree,
-            "%" PRIu64 " samples are of threads that worked for no op, or for many at once, "
-            "%.1f %% of the time%s%s",
-            counts->no_op, 100.0 * no_op_share(counts),
-            counts->pools_no_op.count ? "; of their time: " : "",
-            flame_pools_text(&counts->pools_no_op, text, sizeof(text)));
+        result = flame_tree_note(tree,
+                                 "%" PRIu64 " samples are of threads that worked for no op, or for "
+                                 "many at once, %.1f %% of the time%s%s",
+                                 counts->no_op, 100.0 * no_op_share(counts),
+                                 *text ? "; of their time: " : "", text);
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].value > 0)
             result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);

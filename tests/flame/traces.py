@@ -283,7 +283,7 @@ class Traces(unittest.TestCase):
         self.assertIn("the slowest ops: 1 of 10", self.said)
         # one of twelve, as two of the last write's count double
         self.assertIn("1 samples are of threads that worked for no op, or for many at once, 8.3 % of the "
-                      "time\n", self.said)
+                      "time; of their time: others 100 %", self.said)
         self.assertEqual(self.samples("--kind", "cpu", "--thread", "tp_*"), {stack: 11})
         self.samples("--kind", "cpu", "--stage", "pg.lock", status=1)
         self.assertIn("none of the 12 samples", self.said)
