@@ -234,7 +234,8 @@ struct tracer_counts tracer_counts(struct tracer *tracer)
         counts.unset_stamps += sites[i].unset_stamps;
         if (!sites[i].shares_hit)
             counts.hits += sites[i].events - sites[i].beside + sites[i].ignored +
-                           sites[i].unknown_text + sites[i].faults + sites[i].lost;
+                           sites[i].unknown_text + sites[i].faults + sites[i].lost +
+                           sites[i].unset_stamps;
     }
     return counts;
 }
