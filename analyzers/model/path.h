@@ -30,10 +30,10 @@
  *       within: osd.prepare           left out: not nested in another stage
  *       branch: local                 left out: on the main line
  *       batches: true                 its thread takes all ops that are there; left out: one by one
- *       shared: true                  any of its threads takes any op; left out: each may have its
- * own knobs: [osd_op_num_shards]    configuration options that govern it text: the op waits in its
- * shard's queue for a worker beside: [apply]                 branches that the answer never waits
- * for
+ *       shared: true                  any of its threads takes any op; left out: each its own
+ *       knobs: [osd_op_num_shards]    configuration options that govern it
+ *       text: the op waits in its shard's queue for a worker
+ *   beside: [apply]                 branches that the answer never waits for
  */
 
 enum stage_kind {
