@@ -171,8 +171,7 @@ static void find_owner(struct lock_joiner *waits, struct held_wait *held, uint64
 /* The owner's time up to the release; what is not known of it stays out. */
 static void add_meanwhile(struct lock_wait *wait, const struct lock_record *record)
 {
-    wait->running_ns +=
-        record->meanwhile[LOCK_STATE_RUNNING] + record->meanwhile[LOCK_STATE_UNKNOWN];
+    wait->running_ns += record->meanwhile[LOCK_STATE_RUNNING];
     wait->runnable_ns += record->meanwhile[LOCK_STATE_RUNNABLE];
     wait->disk_ns += record->meanwhile[LOCK_STATE_DISK];
     wait->asleep_ns += record->meanwhile[LOCK_STATE_ASLEEP];

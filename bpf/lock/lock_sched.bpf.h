@@ -113,7 +113,7 @@ int BPF_PROG(exiting, struct task_struct *task)
     if (!thread)
         return 0;
     if (thread->lock && thread->followed) {
-        settle(thread, now);
+        settle(thread, false, now);
         count_waiter(thread->word, -1);
     }
     *is_waiting(key) = 0;

@@ -179,8 +179,8 @@ static __always_inline void give_back(struct lock_thread *owner, __u64 word, __u
 }
 
 /* The lock is free, or the wait over: what the owner has done up to now, or until it gave the lock
- * to another, is what it did meanwhile. */
-static __always_inline void settle(struct lock_thread *waiter, __u64 now)
+ * to another, is what it did meanwhile. `running`: it is the current thread. */
+static __always_inline void settle(struct lock_thread *waiter, bool running, __u64 now)
 {
     if (waiter->settled || !waiter->owner_key)
         return;
@@ -189,8 +189,9 @@ static __always_inline void settle(struct lock_thread *waiter, __u64 now)
         return;
     waiter->settled = 1;
     __u32 state = owner->state;
-    /* nothing began and nothing ended: one that gave the lock back was running */
-    if (state == LOCK_STATE_UNKNOWN)
+    /* Nothing began and nothing ended: one that gives the lock back was running. Of another one,
+     * asleep perhaps when the waiter gives up, or of another process, it is not known. */
+    if (state == LOCK_STATE_UNKNOWN && running)
         state = LOCK_STATE_RUNNING;
     bool gone = owner->gave_word == waiter->word && owner->gave_ns > waiter->begin_ns;
     __u64 until = gone ? owner->gave_ns : now;

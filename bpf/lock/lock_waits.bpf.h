@@ -214,7 +214,7 @@ static __always_inline void release(struct lock_thread *waiter, struct task_stru
     waiter->hold_ns = 0;
     waiter->releaser = tid_of_current();
     if (waiter->followed)
-        settle(waiter, now);
+        settle(waiter, key == waiter->owner_key, now);
     if (releaser) {
         waiter->hold_ns = held_for(releaser, word, now);
         give_back(releaser, word, now);
@@ -331,7 +331,7 @@ static __always_inline void end_wait(struct lock_thread *thread, struct task_str
     __u32 weight = thread->weight;
     *is_waiting(key) = 0;
     if (thread->followed) {
-        settle(thread, now);
+        settle(thread, false, now);
         count_waiter(thread->word, -1);
     }
     thread->last_word = thread->word;
