@@ -381,6 +381,14 @@ static bool is_within(const struct tolerant_node *list, unsigned char mark)
     return list != NULL;
 }
 
+/* Whether the text ends within a list: the root's last child goes on up to there. */
+static bool is_cut(struct tolerant *json)
+{
+    const struct tolerant_node *last = tolerant_root(json)->last;
+
+    return last && last->type == TOLERANT_LIST && !last->closed;
+}
+
 size_t read_optracker(struct import *import, const struct evidence *evidence)
 {
     struct dump *dump = calloc(1, sizeof(*dump));
@@ -403,6 +411,11 @@ size_t read_optracker(struct import *import, const struct evidence *evidence)
     ops = dump->ops;
     if (ops)
         say(dump);
+    if (ops && is_cut(evidence->json))
+        import_note(import,
+                    "%s: it ends in the middle of a dump: how many ops came behind is not known, "
+                    "and the last one may lack events",
+                    evidence->name);
     free(dump);
     return ops;
 }

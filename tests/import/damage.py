@@ -74,6 +74,15 @@ class Mended(unittest.TestCase):
         self.assertEqual(want["ops"][0]["stages"][0]["name"], "opqueue.wait")
         self.assertEqual(want["ops"][0]["stages"][0]["total_ns"], 300000000)
 
+    def test_a_dump_that_is_cut_off(self):
+        """The ops that are whole count, and it is said that there were more."""
+        whole = json.dumps({"ops": [op(), op()]}, indent=1)
+        self.assertFalse(any("ends in the middle" in note for note in read(whole)["notes"]))
+        for size in (len(whole) - 2, len(whole) - 40, len(whole) * 3 // 4):
+            report = read(whole[:size])
+            self.assertGreaterEqual(report["ops"][0]["count"], 1)
+            self.assertTrue(any("ends in the middle" in note for note in report["notes"]), report["notes"])
+
     def test_repeated_and_unordered_events(self):
         broken = op()
         broken["type_data"]["events"] = [broken["type_data"]["events"][i] for i in (0, 2, 1, 1)]
