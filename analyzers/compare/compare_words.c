@@ -30,6 +30,9 @@ static double percent(double change, double before)
     return before > 0 ? 100 * change / before : 0;
 }
 
+/* Data that would not show a change by so many percent says nothing. */
+#define BLIND 200
+
 /* A stage with less of the op's change than this is no cause of it. */
 #define NOTABLE 0.1
 
@@ -124,6 +127,11 @@ static void say_nothing(const struct diff_type *type, char *text)
         snprintf(line, sizeof(line),
                  "%s: nothing can be said: too few ops, too short a time, or a profile that was "
                  "saved without sums by windows of time.",
+                 type->type);
+    else if (percent(mean->detectable, mean->before) > BLIND)
+        snprintf(line, sizeof(line),
+                 "%s: no difference that this data can show, and it can show next to none: too few "
+                 "runs, or runs that differ too much among themselves.",
                  type->type);
     else
         snprintf(line, sizeof(line),
