@@ -375,6 +375,7 @@ def case_lockdown():
     programs are refused."""
     orders = f"""mount --bind $1 /sys/kernel/security && cd $1 &&
         mkfifo orders && exec 9<>orders && {{ {FAKE} --id {ID} --osd-data $1 <orders & }} &&
+        until grep -q ceph-osd /proc/$!/comm; do :; done
         {OPTRAIL} attach -p $! -d 0.1; status=$?; kill $!; exit $status"""
     for text, said in (("none integrity [confidentiality]", "is locked down"),
                        ("[none] integrity confidentiality", "root of a user namespace")):
