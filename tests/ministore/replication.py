@@ -210,7 +210,7 @@ class FalsePeers(Group):
         primary = self.start("--peer", f"127.0.0.1:{listener.getsockname()[1]}", data=False)
         self.assertEqual(self.wire(primary).ask(WRITE, 1, b"x")[2], 0)
         thread.join(ministore.PATIENCE)
-        self.assertIn(message, primary.messages())
+        until(lambda: message in primary.messages(), f"it says: {message}")
         self.assertEqual(primary.stop()[1]["peers_lost"], 1)
 
     @staticmethod
