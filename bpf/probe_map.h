@@ -33,11 +33,15 @@
  *       needs: message.tid        of no use without this field, which another row has
  *       without: message.tid      only where this field is not known: then another row tells more
  *       positive: true            no event unless arg0 is above 0
- *       through: true             the key is a number; an event for each one since the last hit,
- * too kind: message             of the key in arg0 of LINK and MOVE points clock: utime arg0 of
- * STAMP points is packed seconds and ns of the wall clock text: rdx                 address of a
- * text that says which point it is length: rsi texts: op.throttled: [throttled] op.delayed:
- * [waiting for active, ...] ignore: [reached_pg]    known, and of no interest
+ *       through: true             the key is a number: an event for each since the last hit, too
+ *       kind: message             of the key in arg0 of LINK and MOVE points
+ *       clock: utime              arg0 of STAMP points is packed seconds and ns of the wall clock
+ *       text: rdx                 address of a text that says which point it is
+ *       length: rsi
+ *       texts:
+ *         op.throttled: [throttled]
+ *         op.delayed: [waiting for active, ...]
+ *         ignore: [reached_pg]    known, and of no interest
  *
  *     - function: PG::lock(bool)  no point: the thread only remembers when it came here last
  *       symbol: ...

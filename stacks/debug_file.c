@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "debug_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 bool debug_file_add(struct stack_module *module, int fd)
 {
@@ -41,12 +39,7 @@ bool debug_file_path(const struct build_id *id, const char *root, char *path)
 static bool add_at(struct stack_module *module, const char *root)
 {
     char path[DEBUG_FILE_PATH_MAX];
-    struct stat status;
-
-    if (!debug_file_path(&module->build_id, root, path) || stat(path, &status) < 0 ||
-        !S_ISREG(status.st_mode))
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = debug_file_path(&module->build_id, root, path) ? elf_image_open_path(path) : -1;
     return fd >= 0 && debug_file_add(module, fd);
 }
 

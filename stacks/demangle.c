@@ -64,3 +64,11 @@ char *demangle(const char *name)
     free(demangled);
     return printable(text ? text : strdup(name));
 }
+
+char *demangle_symbol(const char *symbol)
+{
+    char *name = strndup(symbol, strcspn(symbol, "@"));
+    char *whole = name ? demangle(name) : NULL;
+    free(name);
+    return whole;
+}

@@ -8,4 +8,7 @@
 enum { MANGLED_MAX = 16384, DEMANGLED_MAX = 65536 };
 char *demangle(const char *name);
 
+/* The same of a symbol as a file has it, which may end in @VERSION. */
+char *demangle_symbol(const char *symbol);
+
 #endif

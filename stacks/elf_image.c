@@ -2,6 +2,7 @@
 #include "elf_image.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,6 +84,14 @@ static int load_headers(struct elf_image *image)
     }
     load_sections(image);
     return 0;
+}
+
+int elf_image_open_path(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 int elf_image_open(struct elf_image *image, int fd)

@@ -31,6 +31,10 @@ struct build_id {
     size_t size; /* 0: there is none */
 };
 
+/* A descriptor of the file, for elf_image_open; -1: it cannot be opened, or is no regular file,
+ * which might block, or do something, when it is opened. No message. */
+int elf_image_open_path(const char *path);
+
 /* Both are closed by elf_image_close, also after a failure. -EINVAL when it is no such file; no
  * message: the caller counts it. _open takes the descriptor. */
 int elf_image_open(struct elf_image *image, int fd);

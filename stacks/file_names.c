@@ -2,10 +2,8 @@
 #include "file_names.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "debug_file.h"
@@ -35,16 +33,6 @@ static bool is_of_build(const struct stack_module *module, const struct build_id
            memcmp(module->build_id.bytes, id->bytes, id->size) == 0;
 }
 
-/* A regular file; anything else might block, or do something when it is opened. */
-static int open_regular(const char *path)
-{
-    struct stat status;
-
-    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
-        return -1;
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
 /* Takes the descriptor. */
 static int open_module(int fd, const char *path, const struct build_id *id,
                        struct stack_module **module, bool *other)
@@ -67,12 +55,12 @@ static int find_module(const char *path, const struct build_id *id, struct stack
 {
     char debug[DEBUG_FILE_PATH_MAX];
     bool other_debug = false;
-    int fd = path[0] == '/' ? open_regular(path) : -1;
+    int fd = path[0] == '/' ? elf_image_open_path(path) : -1;
     int result = fd >= 0 ? open_module(fd, path, id, module, other) : 0;
 
     if (result < 0 || *module || !debug_file_path(id, "", debug))
         return result;
-    fd = open_regular(debug);
+    fd = elf_image_open_path(debug);
     return fd >= 0 ? open_module(fd, path, id, module, &other_debug) : 0;
 }
 
@@ -161,16 +149,11 @@ static int look_up(struct stack_module *module, uint64_t address, struct answer 
     debug_file_read_names(module, getpid());
     const struct symbol *symbol =
         symbol_table_find(&module->names, address, module->low + from, gap);
-    char *raw = NULL;
-    bool named = symbol != NULL;
-    if (named) {
-        const char *name = symbol_name(&module->names, symbol);
+    char *whole = symbol ? demangle_symbol(symbol_name(&module->names, symbol)) : NULL;
+    if (symbol)
         answer->start = symbol->address;
-        raw = strndup(name, strcspn(name, "@")); /* name@VERSION */
-    }
+    bool named = symbol != NULL;
     pthread_mutex_unlock(&module->names_lock);
-    char *whole = raw ? demangle(raw) : NULL;
-    free(raw);
     if (whole)
         answer->function = strdup(symbols_shorten(whole, shortened, sizeof(shortened)));
     free(whole);

@@ -2,7 +2,6 @@
 #include "process_maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,28 +131,24 @@ struct process_map *process_maps_find(const struct process_maps *maps, uint64_t 
     return low > 0 && address < maps->maps[low - 1].end ? &maps->maps[low - 1] : NULL;
 }
 
-/* Opens a regular file; what else is mapped, devices for instance, is not even opened. */
-static int open_regular(const char *path, const struct process_map *map, bool compare)
+/* Whether the map's file lies at the path. The device may differ: file systems with subvolumes show
+ * another one there. */
+static bool lies_at(const char *path, const struct process_map *map)
 {
     struct stat status;
-    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
-        return -1;
-    /* the device may differ: file systems with subvolumes show another one there */
-    if (compare && status.st_ino != map->inode)
-        return -1;
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return stat(path, &status) == 0 && status.st_ino == map->inode;
 }
 
 int process_map_open(pid_t pid, const struct process_map *map)
 {
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, map->start, map->end);
-    int fd = open_regular(path, map, false);
+    int fd = elf_image_open_path(path);
     if (fd >= 0 || map->path[0] != '/')
         return fd;
     snprintf(path, sizeof(path), "/proc/%d/root%s", pid, map->path);
-    fd = open_regular(path, map, true);
-    return fd >= 0 ? fd : open_regular(map->path, map, true);
+    fd = lies_at(path, map) ? elf_image_open_path(path) : -1;
+    return fd < 0 && lies_at(map->path, map) ? elf_image_open_path(map->path) : fd;
 }
 
 /* Code that the kernel maps: it is in the process's memory alone. */

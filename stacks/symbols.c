@@ -140,9 +140,7 @@ static void take_answers(struct names *names)
 static void give_names(struct function *function, const char *raw)
 {
     char shortened[SHORTENED_MAX];
-    char *unversioned = strndup(raw, strcspn(raw, "@")); /* name@VERSION */
-    function->whole = unversioned ? demangle(unversioned) : NULL;
-    free(unversioned);
+    function->whole = demangle_symbol(raw);
     if (!function->whole)
         return;
     function->shortened = strdup(symbols_shorten(function->whole, shortened, sizeof(shortened)));

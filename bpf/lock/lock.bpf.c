@@ -15,6 +15,7 @@
 #include "lock_wait.h"
 #include "lock_record.h"
 
+#include "wait_sample.bpf.h"
 #include "watched.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -33,7 +34,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define FUTEX_PRIVATE_FLAG   128
 #define FUTEX_COMMAND        0x7f
 #define FUTEX_WAITERS        0x80000000u
-#define FUTEX_OWNER_DIED     0x40000000u
 #define FUTEX_TID            0x3fffffffu
 #define NR_FUTEX             202 /* <asm/unistd_64.h> */
 #define TASK_INTERRUPTIBLE   1   /* <linux/sched.h> */
@@ -70,9 +70,6 @@ __u32 watched[WATCHED_THREADS];
 /* How many wait at words of this hash, of those that are followed. */
 #define WAITED_ROOM 65536
 __u32 waited[WAITED_ROOM];
-/* Shorter waits are sampled in proportion to their length; 0: none. Set by the loader as it goes.
- */
-__u64 sample_below_ns = 0;
 /* Snapshots left until the loader raises it again. */
 int snapshots_left = 0;
 __u32 stack_count = 0;

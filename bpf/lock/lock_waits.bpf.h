@@ -277,22 +277,6 @@ static __always_inline void remember_lock(struct lock_thread *thread, __u64 now)
     thread->had_seen[0] = seen;
 }
 
-/* The sample: longer waits always, shorter ones in proportion to their length; the weight is a
- * whole number, so that sums stay what they are on average. False: not this one. */
-static __always_inline bool sample(__u64 waited, __u32 *weight)
-{
-    __u64 below = sample_below_ns;
-    if (waited >= below)
-        return true;
-    __u64 each = below / (waited ? waited : 1) + 1;
-    if (each > 1u << 20)
-        each = 1u << 20;
-    if (bpf_get_prandom_u32() % (__u32)each)
-        return false;
-    *weight *= (__u32)each;
-    return true;
-}
-
 static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u32 weight)
 {
     struct lock_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -328,7 +312,7 @@ static __always_inline void tell_wait(struct lock_thread *thread, __u64 now, __u
 static __always_inline void end_wait(struct lock_thread *thread, struct task_struct *task,
                                      __u64 key, __u64 now)
 {
-    __u32 weight = thread->weight;
+    __u32 weight = weight_of(now - thread->begin_ns);
     *is_waiting(key) = 0;
     if (thread->followed) {
         settle(thread, false, now);
@@ -342,8 +326,8 @@ static __always_inline void end_wait(struct lock_thread *thread, struct task_str
         thread->flags |= LOCK_RECORD_INTERRUPTED;
     else if (thread->timed)
         thread->flags |= LOCK_RECORD_GAVE_UP;
-    if (sample(now - thread->begin_ns, &weight))
-        tell_wait(thread, now, weight);
+    if (weight)
+        tell_wait(thread, now, weight * thread->weight);
     else
         count(LOCK_SAMPLED_OUT);
     thread->lock = 0;

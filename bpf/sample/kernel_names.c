@@ -65,27 +65,28 @@ static int keep(struct kernel_names *names, uint64_t address, const char *text)
     return 0;
 }
 
-static int ask(struct kernel_names *names, const uint64_t *addresses, size_t count)
+static int ask(struct kernel_names *names, struct sample_probe *probe, const uint64_t *addresses,
+               size_t count)
 {
-    char texts[SAMPLE_ASK][SAMPLE_KERNEL_NAME];
-    int error = names->ask(names->context, addresses, count, texts);
+    char texts[SAMPLE_KERNEL_FRAMES][SAMPLE_KERNEL_NAME];
+    int error = sample_probe_name_functions(probe, addresses, count, texts);
     for (size_t i = 0; i < count && !error; i++)
         error = keep(names, addresses[i], texts[i]);
     return error;
 }
 
-int kernel_names_find(struct kernel_names *names, const uint64_t *addresses, size_t count,
-                      const char **found)
+int kernel_names_find(struct kernel_names *names, struct sample_probe *probe,
+                      const uint64_t *addresses, size_t count, const char **found)
 {
-    uint64_t unknown[SAMPLE_ASK];
+    uint64_t unknown[SAMPLE_KERNEL_FRAMES];
     size_t unknown_count = 0;
-    assert(count <= SAMPLE_ASK);
+    assert(count <= SAMPLE_KERNEL_FRAMES);
     int error = make_room(names, count);
     for (size_t i = 0; i < count && !error; i++)
         if (addresses[i] && !row_of(names->rows, names->room, addresses[i])->address)
             unknown[unknown_count++] = addresses[i];
     if (unknown_count)
-        error = ask(names, unknown, unknown_count);
+        error = ask(names, probe, unknown, unknown_count);
     for (size_t i = 0; i < count && !error; i++)
         found[i] = addresses[i] ? row_of(names->rows, names->room, addresses[i])->name : NULL;
     return error;

@@ -6,21 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lock_record.h"
-
-#include "sample_record.h"
-
-/* Who asks the kernel: writes the names of `count` addresses (at most SAMPLE_ASK) into `names`,
- * each with its NUL; an empty one where there is none. Negative errno with the message. */
-typedef int kernel_names_ask(void *context, const uint64_t *addresses, size_t count,
-                             char names[][SAMPLE_KERNEL_NAME]);
+#include "sample_probe.h"
 
 /* The kernel's functions by the addresses that were met. Only these are asked for: to read all of
- * /proc/kallsyms takes longer than the rest of a capture's beginning. Zeroed: empty, with `ask` and
- * `context` to be set. Not for several threads at once. */
+ * /proc/kallsyms takes longer than the rest of a capture's beginning. Zeroed: empty. Not for
+ * several threads at once. */
 struct kernel_names {
-    kernel_names_ask *ask;
-    void *context;            /* weak */
     struct kernel_name *rows; /* owned; by hash, a power of two of them */
     size_t count, room;
     size_t named; /* of `count`, those with a name */
@@ -28,11 +19,11 @@ struct kernel_names {
 
 void kernel_names_free(struct kernel_names *names);
 
-/* found[i] is the name of the function that addresses[i] lies in, for at most SAMPLE_ASK of them;
- * NULL: not known. They are weak, and stay where they are until kernel_names_free(). Negative errno
- * with the message. */
-int kernel_names_find(struct kernel_names *names, const uint64_t *addresses, size_t count,
-                      const char **found);
+/* found[i] is the name of the function that addresses[i] lies in, for at most SAMPLE_KERNEL_FRAMES
+ * of them; NULL: not known. `probe` asks the kernel. Names are weak, and stay where they are until
+ * kernel_names_free(). Negative errno with the message. */
+int kernel_names_find(struct kernel_names *names, struct sample_probe *probe,
+                      const uint64_t *addresses, size_t count, const char **found);
 
 /* Whether the kernel told no name at all, though it was asked: it keeps them to itself. */
 bool kernel_names_hidden(const struct kernel_names *names);

@@ -14,6 +14,7 @@
 #include "lock_wait.h"
 #include "lock_record.h"
 #include "sample_record.h"
+#include "wait_sample.bpf.h"
 #include "watched.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -22,9 +23,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD          0x400
 
-/* Of waits shorter than this, some are taken, in proportion to their length; 0: all are. Set by the
- * loader as it goes. */
-__u64 sample_below_ns = 0;
 /* Whether it is told who woke a thread. Set before loading. */
 const volatile bool follow_wakers = false;
 /* Snapshots left until the loader raises it again. */
@@ -32,9 +30,9 @@ int snapshots_left = 0;
 __u32 stack_count = 0;
 
 /* Names of the kernel's functions, that user space asks for: see name_functions. */
-__u64 asked[SAMPLE_ASK] = {};
+__u64 asked[SAMPLE_KERNEL_FRAMES] = {};
 __u32 asked_count = 0;
-char told[SAMPLE_ASK][SAMPLE_KERNEL_NAME] = {};
+char told[SAMPLE_KERNEL_FRAMES][SAMPLE_KERNEL_NAME] = {};
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -158,19 +156,6 @@ static __always_inline __u32 user_stack(struct task_struct *task, __u32 process)
     if (read_words(words, key.depth, stack_pointer))
         key.words = hash_words(0, words, 0, KEY_WORDS, facts);
     return number_of_key(&key, facts->pid, 1, &copied);
-}
-
-/* Waits that are long are taken always, shorter ones in proportion to their length: the sums stay
- * what they are on average. 0: not this one. */
-static __always_inline __u32 weight_of(__u64 length)
-{
-    __u64 below = sample_below_ns;
-    if (length >= below)
-        return 1;
-    __u64 each = below / (length ? length : 1) + 1;
-    if (each > 1u << 20)
-        each = 1u << 20;
-    return bpf_get_prandom_u32() % (__u32)each ? 0 : (__u32)each;
 }
 
 /* The thread was off the CPU until `now`. */
@@ -308,7 +293,7 @@ SEC("syscall")
 int name_functions(void *context)
 {
     (void)context;
-    for (__u32 i = 0; i < SAMPLE_ASK && i < asked_count; i++) {
+    for (__u32 i = 0; i < SAMPLE_KERNEL_FRAMES && i < asked_count; i++) {
         __u64 address = asked[i];
         bpf_snprintf(told[i], SAMPLE_KERNEL_NAME, "%ps", &address, sizeof(address));
     }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <assert.h>
-
 #include "sample_capture.h"
 
 #include <bpf/libbpf.h>
@@ -62,8 +60,7 @@ static int make_kernel_text(struct sample_capture *capture, int32_t number, char
     const char *names[SAMPLE_KERNEL_FRAMES];
     size_t count = sample_probe_kernel_stack(&capture->probe, number, frames), first = 0, size = 0;
     char *text = NULL;
-    static_assert(SAMPLE_KERNEL_FRAMES <= SAMPLE_ASK, "one question");
-    int error = kernel_names_find(&capture->kernel_names, frames, count, names);
+    int error = kernel_names_find(&capture->kernel_names, &capture->probe, frames, count, names);
     if (error)
         return error;
     for (size_t i = 0; i < count; i++) {
@@ -243,8 +240,6 @@ static int take_record(void *context, void *data, size_t size)
 static int open_all(struct sample_capture *capture, const struct sample_capture_options *options)
 {
     int error = target_privilege();
-    capture->kernel_names.ask = sample_probe_name_functions;
-    capture->kernel_names.context = &capture->probe;
     if (!error)
         error = sample_probe_load(&capture->probe, options, take_record, capture);
     for (size_t i = 0; i < options->pid_count && !error; i++) {

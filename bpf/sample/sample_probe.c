@@ -210,10 +210,9 @@ size_t sample_probe_kernel_stack(const struct sample_probe *probe, int32_t numbe
     return count;
 }
 
-int sample_probe_name_functions(void *context, const uint64_t *addresses, size_t count,
+int sample_probe_name_functions(struct sample_probe *probe, const uint64_t *addresses, size_t count,
                                 char names[][SAMPLE_KERNEL_NAME])
 {
-    struct sample_probe *probe = context;
     struct sample_bpf__bss *bss = probe->skeleton->bss;
     LIBBPF_OPTS(bpf_test_run_opts, options);
     memcpy(bss->asked, addresses, count * sizeof(*addresses));

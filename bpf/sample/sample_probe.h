@@ -47,8 +47,9 @@ void sample_probe_counters(const struct sample_probe *probe, uint64_t counters[L
 size_t sample_probe_kernel_stack(const struct sample_probe *probe, int32_t number,
                                  uint64_t frames[SAMPLE_KERNEL_FRAMES]);
 
-/* Names of the kernel's functions, for kernel_names (kernel_names.h); `context` is the probe. */
-int sample_probe_name_functions(void *context, const uint64_t *addresses, size_t count,
+/* Asks the kernel for the names of the functions that addresses lie in, at most
+ * SAMPLE_KERNEL_FRAMES of them; "" where there is none. Negative errno with the message. */
+int sample_probe_name_functions(struct sample_probe *probe, const uint64_t *addresses, size_t count,
                                 char names[][SAMPLE_KERNEL_NAME]);
 
 /* Hands over the waits that have not ended at `now`, as records. */

@@ -12,9 +12,7 @@
 #define SAMPLE_KERNEL_STACKS 16384
 #define SAMPLE_KERNEL_FRAMES 64
 #define SAMPLE_NAME          16
-/* Names of the kernel's functions: how many are asked for at once, how long they may be. */
-#define SAMPLE_ASK         64
-#define SAMPLE_KERNEL_NAME 128
+#define SAMPLE_KERNEL_NAME   128 /* of a function of the kernel's, with its NUL */
 
 /* Beside LOCK_RECORD_SNAPSHOT. */
 enum sample_record_type { SAMPLE_RECORD_CPU = 16, SAMPLE_RECORD_WAIT };
