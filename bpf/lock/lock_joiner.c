@@ -230,6 +230,10 @@ int lock_joiner_add(struct lock_joiner *waits, struct watched_process *process,
         held->acquisition == record->acquisition) {
         waits->counts->joined++;
         held->wait.flags |= flags_of(record->flags & (uint16_t)~LOCK_RECORD_OWNERLESS);
+        if (!held->owner && record->owner) { /* the first that is known of those who had it */
+            held->owner = record->owner;
+            held->wait.flags &= (uint16_t)~LOCK_WAIT_OWNERLESS;
+        }
         set_end(held, record);
         return 0;
     }

@@ -114,6 +114,9 @@ struct lock_thread {
     uint8_t timed;    /* it ends by itself */
     uint8_t woken;    /* by a futex call, or by the death of the lock's owner */
     uint32_t stack, holder_stack;
+    /* who woke it, and at which word, before it was asleep; 0: nobody */
+    uint64_t early_word;
+    uint32_t early_waker; /* as the process names it */
 
     /* its release, as the waker's scheduler told it; 0: not yet */
     uint64_t wake_ns;

@@ -13,6 +13,8 @@ int BPF_PROG(waking, struct task_struct *task)
     if (is_foreign(tgid))
         return 0;
     __u64 key = thread_key(tgid, task);
+    if (task->on_cpu && !*is_waiting(key))
+        come_early(key);
     if (!*watched_count(key) && !*is_waiting(key))
         return 0;
     struct lock_thread *thread = find_thread(key);

@@ -114,6 +114,16 @@ static __noinline bool describe_wait(struct lock_thread *thread, __u32 weight)
     return true;
 }
 
+/* The lock was being given back when the waiter fell asleep, and its word no longer told by whom:
+ * by the one whose wake it is. `waker`: as the process names it. */
+static __always_inline void had_by(struct lock_thread *waiter, __u32 waker)
+{
+    if (waiter->flags & LOCK_RECORD_OWNERLESS && wakes_when_released(waiter->kind)) {
+        waiter->owner = waker;
+        waiter->flags &= ~LOCK_RECORD_OWNERLESS;
+    }
+}
+
 /* Somebody comes for a lock that its owner had waited for, when nobody else did. Is it still the
  * same turn? It is if the owner has not been in the kernel since that wait: who has waited for a
  * mutex gives it back by a call, whether anybody waits or not. If it has, nobody can tell. */
@@ -181,9 +191,29 @@ static __always_inline void begin_wait(struct task_struct *task, const struct pt
     asm volatile("" ::: "memory"); /* who wakes it finds all of it, or nothing */
     thread->lock = thread->waits_for;
     *is_waiting(key) = 1;
-    /* somebody was quicker, and is not known */
-    if (task->__state & TASK_WAKING)
+    /* somebody was quicker: see come_early() */
+    if (task->__state & TASK_WAKING) {
         thread->woken = 1;
+        if (thread->early_word == word)
+            had_by(thread, thread->early_waker);
+    }
+    thread->early_word = 0;
+}
+
+/* A thread is woken that is not asleep yet: on another CPU it is on its way there. If the current
+ * one does that from a futex call, it is the one that had what the thread is about to wait for. */
+static __always_inline void come_early(__u64 waiter_key)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (task->flags & PF_KTHREAD || waiter_key >> 32 != task->tgid || !in_futex(registers) ||
+        !is_wake((__u32)registers->si & FUTEX_COMMAND))
+        return;
+    struct lock_thread *waiter = find_thread(waiter_key);
+    if (!waiter)
+        return;
+    waiter->early_waker = (__u32)thread_key(task->tgid, task);
+    waiter->early_word = registers->di;
 }
 
 /* What the releaser had may be what it gives back: for how long had it been? 0: not known. */
@@ -213,6 +243,7 @@ static __always_inline void release(struct lock_thread *waiter, struct task_stru
         asks_stack ? thread_row(key, waiter->process, true) : find_thread(key);
     waiter->hold_ns = 0;
     waiter->releaser = tid_of_current();
+    had_by(waiter, (__u32)key);
     if (waiter->followed)
         settle(waiter, key == waiter->owner_key, now);
     if (releaser) {
