@@ -4,10 +4,11 @@
  * all about it: who has it, how long they waited, how long it was held. After "pid N", it waits for
  * a line on the standard input, works, and prints what it knows, a line a contended acquisition:
  *
- *   know tid OWN begin NS end NS owner TID hold NS lock N
+ *   know tid OWN begin NS end NS ran NS hold NS lock N
  *
- * `owner` is who had it when the wait began (0: it had changed hands meanwhile), `hold` how long
- * this thread then had it; `lock` which of them it was, the addresses being printed after "lock".
+ * `begin` is 0 where nobody had it; `ran` is how much of the wait it spent on a CPU: spinning, in
+ * the C library or, as for a priority-inheriting mutex, in the kernel. `hold` is how long this
+ * thread then had it; `lock` which of them it was, the addresses being printed after "lock".
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -24,7 +25,7 @@
 #define MAX_KNOWN   500000
 
 struct known {
-    uint64_t begin_ns, end_ns, hold_ns;
+    uint64_t begin_ns, end_ns, ran_ns, hold_ns;
     uint32_t lock;
 };
 
@@ -53,11 +54,16 @@ static sem_t semaphore;
 static unsigned locks = 1;
 static uint64_t hold_ns, until_ns;
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 static void spin(uint64_t ns)
@@ -260,10 +266,14 @@ static void take_turn(struct worker *worker)
 {
     struct known known = {.lock = which(worker)};
     if (!kind->try_lock(worker)) {
+        uint64_t ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         known.begin_ns = now_ns();
         kind->lock(worker);
+        known.end_ns = now_ns();
+        known.ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran_ns;
+    } else {
+        known.end_ns = now_ns();
     }
-    known.end_ns = now_ns();
     spin(hold_ns << (locks > 1 ? known.lock : 0));
     known.hold_ns = now_ns() - known.end_ns;
     kind->unlock(worker);
@@ -319,8 +329,10 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < threads; i++)
         for (size_t j = 0; j < workers[i].count; j++) {
             const struct known *known = &workers[i].known[j];
-            printf("know tid %u begin %" PRIu64 " end %" PRIu64 " hold %" PRIu64 " lock %u\n",
-                   workers[i].tid, known->begin_ns, known->end_ns, known->hold_ns, known->lock);
+            printf("know tid %u begin %" PRIu64 " end %" PRIu64 " ran %" PRIu64 " hold %" PRIu64
+                   " lock %u\n",
+                   workers[i].tid, known->begin_ns, known->end_ns, known->ran_ns, known->hold_ns,
+                   known->lock);
         }
     printf("done\n");
     fflush(stdout);

@@ -32,6 +32,11 @@ def contended(known):
     return [one for one in known if one["begin"]]
 
 
+# Between the time that a wait is said to begin and the look at the lock's word, this much may pass. Who
+# gives the lock back meanwhile had it at the one, nobody at the other: such a wait is told by who ends it.
+LOOK_NS = 500
+
+
 class Holders:
     """Who had the lock when, by all turns of those that own it."""
 
@@ -42,7 +47,7 @@ class Holders:
     def at(self, time):
         """None: nobody, or somebody who was just about to take it or to give it back."""
         index = bisect.bisect(self.begins, time) - 1
-        if index < 0 or time > self.turns[index][1]:
+        if index < 0 or time + LOOK_NS > self.turns[index][1]:
             return None
         return self.turns[index][2]
 
@@ -69,17 +74,18 @@ CALL_NS = 10000
 
 
 def sums(known, pairs):
-    """What was waited, as the program knows it and as it was captured. On a busy machine a thread may
-    be put aside between its clock and its call: these say nothing, and are counted."""
+    """What was waited and how much of that was spent running, as the program knows it, and what was
+    captured. On a busy machine a thread may be put aside between its clock and its call: these say
+    nothing, and are counted."""
     waited = {id(one): sum(wait["ns"] for wait in inside) for one, inside in pairs}
-    knew = total = put_aside = 0
+    knew = ran = total = put_aside = 0
     for one in known:
         length, captured_length = one["end"] - one["begin"], waited.get(id(one), 0)
-        if length - captured_length > PUT_ASIDE_NS:
+        if length - one["ran"] - captured_length > PUT_ASIDE_NS:
             put_aside += 1
         else:
-            knew, total = knew + length, total + captured_length
-    return knew, total, put_aside
+            knew, ran, total = knew + length, ran + one["ran"], total + captured_length
+    return knew, ran, total, put_aside
 
 
 def check_kind(kind, made, hold_us, seconds):
@@ -90,7 +96,7 @@ def check_kind(kind, made, hold_us, seconds):
     assert len(pairs) > 5, f"{made}: only {len(pairs)} contended acquisitions were captured"
     others = {wait["kind"] for wait in waits} - {kind}
     assert others <= ({"rwlock_write"} if made == "rwlock_read" else set()), f"{made}: {others}"
-    knew, total, put_aside = sums(contended(known), pairs)
+    knew, ran, total, put_aside = sums(contended(known), pairs)
     # who reads is no owner: the first thread writes
     writer = min(one["tid"] for one in known)
     holders = Holders([one for one in known if made != "rwlock_read" or one["tid"] == writer])
@@ -102,13 +108,16 @@ def check_kind(kind, made, hold_us, seconds):
     holds = hold_ratios(known, waits)
     middle = f"{statistics.median(holds):.2f}" if holds else "-"
     print(f"{made:13} {hold_us:7} us: {len(pairs):5} acquisitions, waited {total / 1e6:8.1f} ms of "
-          f"{knew / 1e6:8.1f}, owner right {right}, wrong {wrong}; {len(holds)} holds, {middle} of "
+          f"{knew / 1e6:8.1f}, {ran / 1e6:6.1f} of them running, owner right {right}, wrong {wrong}; {len(holds)} holds, {middle} of "
           f"what they were; {put_aside} were put aside")
     assert total <= 1.05 * knew, "more was captured than the program waited"
     if hold_us < 5:
         return right, wrong  # a lock that is held for less than a system call: many do not sleep
     assert put_aside <= 3 + len(pairs) / 5, f"{put_aside} waits were not captured"
-    assert total >= 0.95 * knew - CALL_NS * len(pairs), "the waits' sum is not what the program waited"
+    # who spins sleeps not: no scheduler tells of that part, least of all of a PI mutex's, which the
+    # kernel spins for as long as its owner runs
+    assert total >= 0.95 * (knew - ran) - CALL_NS * len(pairs), \
+        "the waits' sum is not what the program waited"
     return right, wrong
 
 
