@@ -126,8 +126,17 @@ const char *lock_rules_member(const char *name)
 
 const char *lock_kind_words(uint16_t kind)
 {
-    return kind == WAIT_condvar_internal ? "inside a condition variable"
-                                         : wait_kind_rows[kind].name;
+    if (kind == WAIT_condvar_internal)
+        return "inside a condition variable";
+    /* one lock, one name, whoever asks for it first and how */
+    switch (class_of(kind)) {
+    case CLASS_MUTEX:
+        return "mutex";
+    case CLASS_RWLOCK:
+        return "rwlock";
+    default:
+        return wait_kind_rows[kind].name;
+    }
 }
 
 bool lock_site_name(uint16_t kind, const char *frames, char *name, size_t size)

@@ -32,7 +32,9 @@ bool locks_matters(const struct report *report, const struct report_lock *lock)
 
 const char *locks_kind_words(const char *kind)
 {
-    return strcmp(kind, "condvar_internal") == 0 ? "inside a condition variable" : kind;
+    if (strcmp(kind, "condvar_internal") == 0)
+        return "inside a condition variable";
+    return strncmp(kind, "rwlock_", 7) == 0 ? "rwlock" : kind; /* both sides of it */
 }
 
 void locks_overview(const struct report *report, bool all, FILE *out)
