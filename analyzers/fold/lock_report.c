@@ -265,6 +265,7 @@ static int fill_lock(const struct contention *contention, const struct stage_lab
 {
     const struct lock_group *group = lock_table_groups(contention->locks)->rows[number];
     const struct lock_places *under = &contention->flows.under[number];
+    const struct lock_unfinished unfinished = lock_table_unfinished(contention->locks, number);
     double seconds = (double)contention_window_ns(contention) / 1e9;
     /* where releases are not told, nothing is known of what is done under it */
     bool told = group->acquisitions > 0 && group->hold.count > 0;
@@ -278,6 +279,8 @@ static int fill_lock(const struct contention *contention, const struct stage_lab
     row->handover_ns = group->handover_ns;
     row->hold_total_ns = group->hold_ns;
     row->holds_unmeasured = group->holds_unmeasured;
+    row->unfinished = unfinished.count;
+    row->unfinished_longest_ns = unfinished.longest_ns;
     row->contended = group->hold_ns ? (double)group->contended_ns / (double)group->hold_ns : 0;
     fill_latency(&row->wait, &group->wait);
     fill_latency(&row->hold, &group->hold);
@@ -340,7 +343,8 @@ int contention_fill_locks(const struct contention *contention, const struct stag
         }
         report->load.locks += groups->rows[i]->waits > 0 || groups->rows[i]->acquisitions > 0;
         report->load.acquisitions += groups->rows[i]->acquisitions;
-        if (groups->rows[i]->waits > 0)
+        if (groups->rows[i]->waits > 0 ||
+            lock_table_unfinished(contention->locks, (uint16_t)i).count > 0)
             rc = fill_lock(contention, labels, (uint16_t)i, report);
     }
     if (rc == 0 && idle > 0)

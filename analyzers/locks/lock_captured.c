@@ -113,6 +113,16 @@ static void add_instance(struct lock_table *table, uint16_t group, const struct 
     instance->wait_ns += wait->weight * ns;
 }
 
+/* One stands for itself alone: that it was taken into a sample says nothing of others. */
+static void add_unfinished(struct lock_group *group, const struct lock_wait *wait, uint64_t ns)
+{
+    if (!(wait->flags & LOCK_WAIT_UNFINISHED))
+        return;
+    group->unfinished.count++;
+    if (ns > group->unfinished.longest_ns)
+        group->unfinished.longest_ns = ns;
+}
+
 static void add_histograms(struct lock_group *group, const struct lock_wait *wait, uint64_t ns)
 {
     uint32_t weight = wait->weight < 1000000 ? wait->weight : 1000000;
@@ -149,6 +159,7 @@ int lock_table_wait(struct lock_table *table, const struct lock_wait *original, 
     struct lock_group *group = table->groups.rows[number];
     uint64_t ns = wait.end_ns - wait.begin_ns;
     add_meanwhile(&group->meanwhile, &wait);
+    add_unfinished(group, &wait, ns);
     int rc = frames ? lock_group_site(group, frames, wait.weight, wait.weight * ns) : 0;
     if (rc < 0 || group->acquisitions > 0)
         return rc; /* the daemon tells of this lock itself: the wait is counted there */

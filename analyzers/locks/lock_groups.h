@@ -54,6 +54,12 @@ struct lock_meanwhile {
     uint64_t running, runnable, disk, asleep, chain;
 };
 
+/* Waits that had not ended when the recording did. */
+struct lock_unfinished {
+    uint64_t count;
+    uint64_t longest_ns; /* so far */
+};
+
 struct lock_group {
     char *name; /* owned */
     uint16_t kind;
@@ -64,6 +70,7 @@ struct lock_group {
     uint64_t handover_ns;      /* waited while nobody held it */
     uint64_t holds_unmeasured; /* waits of which the hold before is not known */
     uint64_t gave_up, robust;
+    struct lock_unfinished unfinished;
     struct histogram wait; /* of those that had to wait */
     struct histogram hold; /* of the holds that were measured */
     struct lock_places waiters;

@@ -84,8 +84,10 @@ uint16_t lock_number_load(struct profile_reader *reader, const uint16_t *numbers
     return numbers[number];
 }
 
-static void save_group(const struct lock_group *group, size_t number, struct profile_writer *writer)
+static void save_group(const struct lock_table *table, size_t number, struct profile_writer *writer)
 {
+    const struct lock_group *group = table->groups.rows[number];
+    const struct lock_unfinished unfinished = lock_table_unfinished(table, (uint16_t)number);
     profile_put_row(writer, "lock");
     profile_put_number(writer, number);
 #define PUT(field) profile_put_number(writer, group->field);
@@ -95,6 +97,11 @@ static void save_group(const struct lock_group *group, size_t number, struct pro
     profile_put_histogram(writer, &group->wait);
     profile_put_row(writer, "lock-hold");
     profile_put_histogram(writer, &group->hold);
+    if (unfinished.count > 0) {
+        profile_put_row(writer, "lock-unfinished");
+        profile_put_number(writer, unfinished.count);
+        profile_put_number(writer, unfinished.longest_ns);
+    }
     lock_places_save(&group->waiters, "lock-waiters", writer);
     lock_places_save(&group->holders, "lock-holders", writer);
     for (size_t i = 0; i < group->thread_room; i++) {
@@ -154,7 +161,7 @@ void lock_table_save(const struct lock_table *table, struct profile_writer *writ
         profile_put_number(writer, table->groups.rows[i]->kind);
     }
     for (size_t i = 0; i < table->groups.count; i++)
-        save_group(table->groups.rows[i], i, writer);
+        save_group(table, i, writer);
     lock_table_instances(table, save_instance, writer);
 }
 
@@ -240,6 +247,12 @@ static int load_group(struct lock_table *table, struct profile_reader *reader,
         profile_add_histogram(reader, &group->wait);
     if (profile_take_row(reader, "lock-hold"))
         profile_add_histogram(reader, &group->hold);
+    if (profile_take_row(reader, "lock-unfinished")) {
+        group->unfinished.count += profile_number(reader, MOST);
+        uint64_t longest_ns = profile_number(reader, MOST);
+        if (longest_ns > group->unfinished.longest_ns)
+            group->unfinished.longest_ns = longest_ns;
+    }
     int rc = lock_places_load(&group->waiters, "lock-waiters", numbers, reader);
     if (rc == 0)
         rc = lock_places_load(&group->holders, "lock-holders", numbers, reader);

@@ -119,6 +119,9 @@ int lock_table_flush(struct lock_table *table);
 
 const struct lock_groups *lock_table_groups(const struct lock_table *table);
 struct lock_group *lock_table_group(struct lock_table *table, uint16_t group);
+/* The waits of the group that have not ended by now: those that were captured as such, which are
+ * among its waits, and told requests of locks that were not free, which are not. */
+struct lock_unfinished lock_table_unfinished(const struct lock_table *table, uint16_t group);
 struct lock_counts lock_table_counts(const struct lock_table *table);
 
 /* Calls `each` for every instance, in no order. */

@@ -49,9 +49,19 @@ static void advance(struct lock_instance *instance, uint64_t now_ns)
         instance->changed_ns = now_ns;
 }
 
+/* A thread that goes on has not waited for what it asked for last: how that ended was lost, or it
+ * gave up. */
+static void forget_request(struct lock_actor *actor)
+{
+    if (actor->asked)
+        actor->asked->waiting -= actor->asked->waiting > 0;
+    actor->asked = NULL;
+}
+
 static void request(struct lock_actor *actor, struct lock_instance *instance,
                     const struct lock_row *row, const struct optrail_event *event, uint16_t point)
 {
+    forget_request(actor);
     actor->asked = instance;
     actor->asked_ns = event->time_ns;
     actor->asked_point = point;
@@ -137,11 +147,9 @@ static int acquired(struct lock_table *table, struct lock_actor *actor,
     group->acquisitions++;
     if (thread)
         thread->acquired++;
-    if (actor->asked == instance) {
+    if (actor->asked == instance)
         rc = add_wait(table, actor, now_ns);
-        instance->waiting -= instance->waiting > 0;
-        actor->asked = NULL;
-    }
+    forget_request(actor);
     if (wait_kind_rows[group->kind].class != WAIT_CLASS_LOCK)
         return rc;
     if (instance->holding > 0 && group->kind != WAIT_rwlock_read)
@@ -168,6 +176,7 @@ static int released(struct lock_table *table, struct lock_actor *actor,
 {
     struct lock_group *group = table->groups.rows[instance->group];
     uint64_t since = take_out(actor, instance);
+    forget_request(actor);
     if (since == 0) { /* it was got before the trace began, or by another thread */
         table->counts.unpaired++;
         return 0;
@@ -184,6 +193,21 @@ static int released(struct lock_table *table, struct lock_actor *actor,
         return table->listener.released(table->listener.context, actor->pid, actor->tid,
                                         instance->group, now_ns);
     return 0;
+}
+
+struct lock_unfinished lock_table_unfinished(const struct lock_table *table, uint16_t group)
+{
+    struct lock_unfinished unfinished = table->groups.rows[group]->unfinished;
+    for (size_t i = 0; table->actors && i < LOCK_TABLE_THREADS; i++) {
+        const struct lock_actor *actor = &table->actors[i];
+        if (!actor->pid || !actor->asked || actor->asked->group != group || !actor->had_to_wait ||
+            table->end_ns < actor->asked_ns + LONG_ASK_NS)
+            continue;
+        uint64_t ns = table->end_ns - actor->asked_ns;
+        unfinished.count++;
+        unfinished.longest_ns = ns > unfinished.longest_ns ? ns : unfinished.longest_ns;
+    }
+    return unfinished;
 }
 
 int lock_told_event(struct lock_table *table, const struct optrail_event *event)

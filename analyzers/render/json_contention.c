@@ -96,6 +96,10 @@ const struct field lock_fields[] = {
     {.key = "meanwhile_disk_ns", FIELD_UNSIGNED, offsetof(struct report_lock, disk_ns)},
     {.key = "meanwhile_asleep_ns", FIELD_UNSIGNED, offsetof(struct report_lock, asleep_ns)},
     {.key = "meanwhile_chain_ns", FIELD_UNSIGNED, offsetof(struct report_lock, chain_ns)},
+    {.key = "unfinished", FIELD_UNSIGNED, offsetof(struct report_lock, unfinished)},
+    {.key = "unfinished_longest_ns",
+     FIELD_UNSIGNED,
+     offsetof(struct report_lock, unfinished_longest_ns)},
     {0},
 };
 

@@ -56,6 +56,20 @@ static void latency(FILE *out, int width, const char *before, const struct repor
     text_paragraph(out, 2, width, text);
 }
 
+/* What had not ended may never: its time so far is among that of the waits. */
+static void unfinished(FILE *out, int width, const struct report_lock *row)
+{
+    char text[256], count[24], longest[24];
+
+    if (row->unfinished == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "unfinished: %s wait%s had not ended when the recording did, the longest %s so far",
+             unit_count(row->unfinished, count, sizeof(count)), plural(row->unfinished),
+             unit_duration(row->unfinished_longest_ns, longest, sizeof(longest)));
+    text_paragraph(out, 2, width, text);
+}
+
 static void threads(FILE *out, int width, const struct report_lock *lock)
 {
     char text[1024], number[24];
@@ -157,6 +171,7 @@ static void lock(FILE *out, int width, const struct report *report, const struct
     fputc('\n', out);
     text_paragraph(out, 0, width, text);
     latency(out, width, "waits", &row->wait);
+    unfinished(out, width, row);
     if (row->hold.count)
         latency(out, width, row->acquisitions ? "holds" : "holds that were waited for", &row->hold);
     if (row->holds_unmeasured) {

@@ -171,11 +171,13 @@ struct report_lock {
     struct report_latency hold; /* of the measured holds */
     uint64_t hold_total_ns;
     uint64_t holds_unmeasured;
-    double contended;           /* the part of the hold time in which somebody waited */
-    double busy;                /* the busiest one: the part of the time it was held */
-    double busy_low, busy_high; /* 95 % confidence */
-    double ceiling_ops_per_s;   /* what it can serve at most; 0: not known */
-    double fairness;            /* Jain's index of the threads' mean waits: 1 is fair */
+    uint64_t unfinished;            /* waits that had not ended when the recording did */
+    uint64_t unfinished_longest_ns; /* so far */
+    double contended;               /* the part of the hold time in which somebody waited */
+    double busy;                    /* the busiest one: the part of the time it was held */
+    double busy_low, busy_high;     /* 95 % confidence */
+    double ceiling_ops_per_s;       /* what it can serve at most; 0: not known */
+    double fairness;                /* Jain's index of the threads' mean waits: 1 is fair */
     uint64_t running_ns, runnable_ns, disk_ns, asleep_ns, chain_ns; /* owners, meanwhile */
     size_t waiter_count;
     struct report_part *waiters; /* by the stage in which they ask */

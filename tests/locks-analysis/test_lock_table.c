@@ -218,6 +218,84 @@ static void a_lock_of_several_places_is_one(void **state)
     lock_table_free(table);
 }
 
+/* Whoever comes to it first, to read or to write, with a time limit or without. */
+static void a_lock_has_one_name_however_it_is_asked_for(void **state)
+{
+    (void)state;
+    static const char any[] = "futex_wait;pthread_rwlock_x;Cache::look_up();clone3";
+    static const struct {
+        uint16_t first, second;
+        const char *name, *nameless;
+    } locks[] = {
+        {WAIT_rwlock_read, WAIT_rwlock_write, "rwlock in Cache::look_up()", "rwlock at 0x8000"},
+        {WAIT_rwlock_write, WAIT_rwlock_read, "rwlock in Cache::look_up()", "rwlock at 0x8000"},
+        {WAIT_mutex_timed, WAIT_mutex, "mutex in Cache::look_up()", "mutex at 0x8000"},
+    };
+    for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++) {
+        begin();
+        send(0, POINT_stack_define, 1, 3, (uint64_t)(uintptr_t)any, 4);
+        captured(20 * US, 2, 0x7000, locks[i].first, 3, 1, 0);
+        captured(20 * US, 2, 0x7000, locks[i].second, 3, 1, 0);
+        captured(20 * US, 2, 0x8000, locks[i].first, 0, 1, 0);
+        captured(20 * US, 2, 0x8000, locks[i].second, 0, 1, 0);
+        assert_int_equal(lock_table_flush(table), 0);
+        assert_int_equal(group(locks[i].name)->waits, 2);
+        assert_int_equal(group(locks[i].nameless)->waits, 2);
+        assert_int_equal(lock_table_groups(table)->count, 2);
+        lock_table_free(table);
+    }
+}
+
+static struct lock_unfinished unfinished(const char *name)
+{
+    const struct lock_groups *groups = lock_table_groups(table);
+    uint16_t number = 0;
+    while (strcmp(groups->rows[number]->name, name) != 0)
+        number++;
+    return lock_table_unfinished(table, number);
+}
+
+/* One ended, and two that went on when the capture ended. */
+static void a_captured_wait_that_has_not_ended_is_told_apart(void **state)
+{
+    (void)state;
+    begin();
+    captured(50 * US, 1, 0x7000, WAIT_mutex, 0, 9, 0);
+    captured(900 * US, 2, 0x7000, WAIT_mutex, 0, 9, 0);
+    send(0, POINT_lock_counted, 2, 0x7000, 1ull << 32 | 1, LOCK_WAIT_UNFINISHED);
+    captured(700 * US, 3, 0x7000, WAIT_mutex, 0, 9, 0);
+    send(0, POINT_lock_counted, 3, 0x7000, 1ull << 32 | 1, LOCK_WAIT_UNFINISHED);
+    assert_int_equal(lock_table_flush(table), 0);
+    const struct lock_unfinished found = unfinished("mutex at 0x7000");
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.longest_ns, 900 * US);
+    assert_int_equal(group("mutex at 0x7000")->waits, 3);
+    lock_table_free(table);
+}
+
+/* Thread 2 asks for what thread 1 has, and 3 ms later the trace ends; of thread 3 the acquisition
+ * was lost, but it went on. Thread 4 asks for what nobody has. */
+static void a_told_request_that_was_not_granted_is_unfinished(void **state)
+{
+    (void)state;
+    begin();
+    send(0, POINT_pg_lock_request, 1, 0x50, 7, 0);
+    send(0, POINT_pg_lock_acquired, 1, 0x50, 7, 0);
+    send(1 * US, POINT_pg_lock_request, 3, 0x52, 7, 0);
+    send(1 * US, POINT_pg_lock_request, 2, 0x51, 7, 0);
+    send(1 * US, POINT_pg_lock_acquired, 3, 0x52, 8, 0);
+    send(1 * US, POINT_pg_lock_request, 4, 0x53, 9, 0);
+    send(2998 * US, POINT_pg_lock_released, 3, 0x52, 8, 0);
+    const struct lock_unfinished found = unfinished("pg.lock");
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.longest_ns, 3000 * US);
+    assert_int_equal(group("pg.lock")->waits, 0);
+    send(0, POINT_pg_lock_released, 1, 0x50, 7, 0);
+    send(0, POINT_pg_lock_acquired, 2, 0x51, 7, 0);
+    assert_int_equal(unfinished("pg.lock").count, 0);
+    lock_table_free(table);
+}
+
 /* What it waits for then is no other lock. */
 static void an_owner_that_waits_for_the_lock_itself_owns_it_no_more(void **state)
 {
@@ -307,6 +385,9 @@ int main(void)
         cmocka_unit_test(a_lost_release_is_counted),
         cmocka_unit_test(captured_waits_are_named_by_their_stacks),
         cmocka_unit_test(a_lock_of_several_places_is_one),
+        cmocka_unit_test(a_lock_has_one_name_however_it_is_asked_for),
+        cmocka_unit_test(a_captured_wait_that_has_not_ended_is_told_apart),
+        cmocka_unit_test(a_told_request_that_was_not_granted_is_unfinished),
         cmocka_unit_test(an_owner_that_waits_for_the_lock_itself_owns_it_no_more),
         cmocka_unit_test(a_wait_that_is_told_and_captured_counts_once),
         cmocka_unit_test(hostile_events_are_bounded),
