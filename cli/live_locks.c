@@ -143,18 +143,27 @@ static int add_counts(struct lock_capture *capture, struct report *report)
     return result;
 }
 
-/* The time that was looked at is that between attach and detach, whenever waits were seen. */
+/* The time that was looked at is that between attach and detach, whenever waits were seen; what
+ * comes after the end of the processes is not looked at. */
 static int report_processes(struct session *session, const struct live_locks_options *options,
                             struct read_counts *counts, struct report **report)
 {
     struct report_cpu cpu;
+    uint64_t ended_ns = lock_capture_end_ns(session->capture);
     cpu_use_read(session->cpu, &cpu);
     analysis_take_cpu(session->analysis, &cpu);
     counts->begin_ns = session->begin_ns;
-    counts->end_ns = monotonic_ns();
+    counts->end_ns = ended_ns > session->begin_ns ? ended_ns : monotonic_ns();
     counts->pid = options->pid_count == 1 ? (uint32_t)options->pids[0] : 0;
     int result = analysis_report(session->analysis, counts, NULL, report);
-    return result < 0 ? result : report_set_string(&(*report)->source.daemon, session->name);
+    if (result == 0)
+        result = report_set_string(&(*report)->source.daemon, session->name);
+    if (result == 0 && ended_ns > 0)
+        result = report_add_note(*report,
+                                 "%s ended while %s watched: this is what there was until then.",
+                                 options->pid_count == 1 ? "The process" : "The processes",
+                                 options->pid_count == 1 ? "it was" : "they were");
+    return result;
 }
 
 static int watch(struct session *session, const struct live_locks_options *options,

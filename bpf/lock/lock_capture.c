@@ -178,9 +178,15 @@ static void look_at_processes(struct lock_capture *capture)
     capture->looked_ns = capture->now;
     for (size_t i = 0; i < capture->process_count; i++) {
         struct watched_process *process = &capture->processes[i];
-        if (process->ended || target_unchanged(&process->target) == 0)
+        uint64_t before = monotonic_ns();
+        int changed = process->ended ? 0 : target_unchanged(&process->target);
+        if (!process->ended && changed == 0)
+            process->seen_ns = before;
+        if (changed == 0)
             continue;
         process->ended = true;
+        process->replaced = changed == -ESTALE;
+        process->ended_ns = capture->now;
         lock_probe_remove(&capture->probe, process);
     }
 }
@@ -281,6 +287,19 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
     counts.snapshots_differ = capture->stacks.differ;
     memcpy(counts.ended, capture->stacks.ended, sizeof(counts.ended));
     return counts;
+}
+
+uint64_t lock_capture_end_ns(const struct lock_capture *capture)
+{
+    uint64_t end_ns = 0;
+    for (size_t i = 0; i < capture->process_count; i++) {
+        if (!capture->processes[i].ended)
+            return 0;
+        uint64_t process_ns = watched_process_end_ns(&capture->processes[i]);
+        if (process_ns > end_ns)
+            end_ns = process_ns;
+    }
+    return end_ns;
 }
 
 bool lock_capture_targets_ended(const struct lock_capture *capture)

@@ -131,4 +131,7 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture);
 /* Whether all targets have ended. */
 bool lock_capture_targets_ended(const struct lock_capture *capture);
 
+/* When the last of them did, once its last waits were polled; 0: one still runs. */
+uint64_t lock_capture_end_ns(const struct lock_capture *capture);
+
 #endif

@@ -68,6 +68,12 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
     return (struct lock_capture_counts){0};
 }
 
+uint64_t lock_capture_end_ns(const struct lock_capture *capture)
+{
+    (void)capture;
+    return 0;
+}
+
 bool lock_capture_targets_ended(const struct lock_capture *capture)
 {
     (void)capture;

@@ -259,6 +259,7 @@ int lock_probe_unfinished(struct lock_probe *probe, uint64_t now, lock_record_fu
             .pid = thread.pid,
             .tid = thread.tid,
             .owner = thread.owner,
+            .stack = thread.stack,
             .acquisition = thread.acquisition,
             .kind = thread.kind,
             .flags = (uint16_t)(thread.flags | LOCK_RECORD_UNFINISHED),

@@ -74,6 +74,15 @@ void watched_process_exit(struct watched_process *process, const struct lock_exi
 {
     process->ended_tids[record->inner % ENDED_TIDS] =
         (struct ended_tid){record->inner, record->tid, record->time_ns};
+    if (record->time_ns > process->exit_ns)
+        process->exit_ns = record->time_ns;
+}
+
+uint64_t watched_process_end_ns(const struct watched_process *process)
+{
+    /* an end before it was seen alive is another thread's: that of the last one was lost */
+    bool known = !process->replaced && process->exit_ns > process->seen_ns;
+    return known ? process->exit_ns : process->ended_ns;
 }
 
 static const struct lock_tid *find_thread(const struct watched_process *process, uint32_t inner)

@@ -34,8 +34,12 @@ struct watched_process {
     uint64_t tids_ns;
     struct ended_tid *ended_tids; /* owned; ENDED_TIDS */
     uint64_t refreshed_ns;        /* when its mappings were read again */
-    bool nested;                  /* it numbers its threads otherwise than we do: a container */
-    bool ended;                   /* or has become another program */
+    uint64_t seen_ns;             /* when it was still there, as far as it was looked at */
+    uint64_t exit_ns;  /* when the last of its threads that have ended did; 0: none has */
+    uint64_t ended_ns; /* when it was noticed that it has */
+    bool nested;       /* it numbers its threads otherwise than we do: a container */
+    bool ended;        /* or has become another program */
+    bool replaced;     /* of these: it has become another one */
 };
 
 /* Negative errno with the message: -ESRCH. */
@@ -43,6 +47,10 @@ int watched_process_open(pid_t pid, bool stacks, struct watched_process *process
 void watched_process_close(struct watched_process *process);
 
 void watched_process_exit(struct watched_process *process, const struct lock_exit *record);
+
+/* When it ended: by the kernel's word where its last thread's end was seen, else when that was
+ * noticed. Only of one that has. */
+uint64_t watched_process_end_ns(const struct watched_process *process);
 
 /* The thread that the process named so at `time_ns`: its number here, 0 when there was none any
  * more. The list of threads is read again when it is not there, but not more often than twice a
