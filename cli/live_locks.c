@@ -126,7 +126,6 @@ static int add_counts(struct lock_capture *capture, struct report *report)
                   {"lock_owners_unknown", counts.owner_unknown},
                   {"lock_owners_gone", counts.owner_gone},
                   {"lock_stacks_put_off", counts.stacks_late},
-                  {"lock_stacks_mistaken", counts.stacks_mistaken},
                   {"lock_words_unreadable", counts.faults_word},
                   {"lock_stacks_unreadable", counts.faults_stack},
                   {"lock_addresses_reused", counts.address_reused}};

@@ -272,6 +272,13 @@ static bool step_specially(struct unwinder *unwinder, const struct stack_snapsho
 size_t unwinder_unwind(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
                        uint64_t *frames, size_t room, enum unwind_end *end)
 {
+    return unwinder_unwind_places(unwinder, snapshot, frames, NULL, room, end);
+}
+
+size_t unwinder_unwind_places(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
+                              uint64_t *frames, uint64_t *stack_pointers, size_t room,
+                              enum unwind_end *end)
+{
     struct walk walk = {
         .pc = snapshot->registers[STACK_RIP],
         .sp = snapshot->registers[STACK_RSP],
@@ -281,6 +288,8 @@ size_t unwinder_unwind(struct unwinder *unwinder, const struct stack_snapshot *s
     size_t count = 0;
 
     while (count < room) {
+        if (stack_pointers)
+            stack_pointers[count] = walk.sp;
         frames[count++] = walk.pc;
         const struct pc_entry *row = entry_of(unwinder, walk.pc - walk.returned_to);
         bool plain = row->cfa >= CFA_RSP && row->cfa <= CFA_PLT;

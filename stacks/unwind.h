@@ -85,6 +85,12 @@ int unwinder_refresh(struct unwinder *unwinder);
 size_t unwinder_unwind(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
                        uint64_t *frames, size_t room, enum unwind_end *end);
 
+/* The same; of each frame also the stack pointer in it, at the call that it makes. The return
+ * address to it lies right below, unless a signal interrupted it. */
+size_t unwinder_unwind_places(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
+                              uint64_t *frames, uint64_t *stack_pointers, size_t room,
+                              enum unwind_end *end);
+
 /* The same by libunwind alone: the reference that tests compare with, and the fallback. */
 size_t unwinder_by_libunwind(struct unwinder *unwinder, const struct stack_snapshot *snapshot,
                              uint64_t *frames, size_t room, enum unwind_end *end);

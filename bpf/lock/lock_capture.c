@@ -63,8 +63,7 @@ static int take_snapshot(struct lock_capture *capture, const struct lock_snapsho
     struct watched_process *process = find_process(capture, snapshot->pid);
     if (!process || !lock_snapshot_fits(snapshot, size - sizeof(*snapshot)))
         return 0;
-    return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
-                           snapshot->bytes + snapshot->skip, snapshot->size, capture->now);
+    return lock_stacks_add(&capture->stacks, process, snapshot, capture->now);
 }
 
 static void take_exit(struct lock_capture *capture, const struct lock_exit *record)
@@ -113,7 +112,10 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     if (!capture->waits || !capture->processes)
         return err_no_memory();
     error = open_processes(capture, options);
-    return error ? error : lock_probe_attach(&capture->probe);
+    if (error)
+        return error;
+    capture->stacks.tables = lock_probe_tables(&capture->probe);
+    return lock_probe_attach(&capture->probe);
 }
 
 int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **result)
@@ -281,7 +283,6 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
         counts.faults_stack += kernel[LOCK_FAULTS_STACK];
         counts.unmatched_sites += kernel[LOCK_UNMATCHED];
         counts.snapshots += kernel[LOCK_SNAPSHOTS];
-        counts.stacks_mistaken += kernel[LOCK_STACKS_MISTAKEN];
     }
     counts.stacks = capture->stacks.taken;
     counts.snapshots_differ = capture->stacks.differ;

@@ -75,8 +75,6 @@ struct lock_capture_counts {
     uint64_t ended_ns[UNWIND_END_COUNT]; /* the waits' time, by how their stack's did */
     uint64_t no_stack_ns;                /* of waits that have no stack */
     uint64_t snapshots_differ; /* taken again, and not the same: two stacks under one number */
-    /* in a sample of one in 16: taken for the stack that the thread had before, and not the same */
-    uint64_t stacks_mistaken;
 
     bool sampling;       /* engaged now */
     uint64_t sampled_ns; /* for how long it was */

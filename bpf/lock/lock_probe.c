@@ -54,6 +54,13 @@ int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options 
     return 0;
 }
 
+struct stack_tables lock_probe_tables(const struct lock_probe *probe)
+{
+    return (struct stack_tables){.layouts = bpf_map__fd(probe->skeleton->maps.layouts),
+                                 .stacks = bpf_map__fd(probe->skeleton->maps.stacks),
+                                 .known = true};
+}
+
 /* Programs find sites by the kernel's number of the process. In a pid namespace that is not known
  * here; sites are then found by ours. */
 static int add_sites(struct lock_probe *probe, const struct process_maps *maps)

@@ -4,6 +4,7 @@
 
 #include "lock_capture.h"
 #include "lock_process.h"
+#include "stack_layout.h"
 
 struct lock_bpf; /* the skeleton */
 struct ring_buffer;
@@ -24,6 +25,9 @@ struct lock_probe {
 typedef int lock_record_function(void *context, void *record, size_t size);
 int lock_probe_load(struct lock_probe *probe, const struct lock_capture_options *options,
                     lock_record_function *record, void *context);
+
+/* Those that the loaded programs know stacks by. */
+struct stack_tables lock_probe_tables(const struct lock_probe *probe);
 
 /* The process's waits are told from the moment of attaching, or from now on. */
 int lock_probe_add(struct lock_probe *probe, const struct watched_process *process);

@@ -68,14 +68,48 @@ enum lock_state {
 
 #define LOCK_HAD 4 /* locks that a thread waited for and still has, as far as we remember */
 
+/* A stack's first words, of 8 bytes, that tell it from others. */
+#define LOCK_KEY_WORDS 64
+
+/* Which of them are return addresses. A frame's size follows from the program counter in it, so
+ * that two stacks are the same as far as these go if the words at these places are. */
+#define LOCK_LAYOUT_FRAMES 15
+struct lock_layout {
+    uint8_t count; /* 0: not known */
+    uint8_t at[LOCK_LAYOUT_FRAMES];
+};
+
+/* The layouts that stacks have been found to have which are so deep at this program counter. */
+#define LOCK_LAYOUTS 2
+struct lock_layouts {
+    struct lock_layout rows[LOCK_LAYOUTS];
+};
+
+struct lock_layout_key {
+    uint32_t pid; /* as user space names it */
+    uint32_t depth;
+    uint64_t counter;
+};
+
+static inline uint64_t lock_hash_word(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15ull;
+}
+
+static inline uint64_t lock_hash_end(uint64_t hash)
+{
+    return hash ^ hash >> 29;
+}
+
 /* Call stacks that a thread had last, so that most need no look into the table of stacks. */
 #define LOCK_RECENT_STACKS 4 /* two of waits, two of wakes */
 
 struct lock_recent_stack {
     uint64_t counter, stack_pointer;
-    uint64_t word;         /* of the futex */
-    uint64_t inner, words; /* of the words that point to code: next to the stack pointer, and all */
-    uint32_t number;       /* 0: none */
+    uint64_t word;  /* of the futex */
+    uint64_t words; /* hash of those that the layout tells of */
+    struct lock_layout layout;
+    uint32_t number; /* 0: none */
     uint32_t hits;
 };
 
@@ -192,17 +226,17 @@ struct lock_snapshot {
     uint32_t stack; /* its number */
     uint32_t skip;  /* bytes that lie before the stack pointer */
     uint32_t size;  /* bytes of the stack behind these */
-    uint32_t unused;
+    uint32_t depth; /* as in its key */
     uint64_t registers[17];
     uint8_t bytes[];
 };
 
 /* Two stacks with the same key are taken to be the same. */
 struct lock_stack_key {
-    uint32_t tgid;
+    uint32_t pid;   /* as user space names it */
     uint32_t depth; /* from the stack's other end */
     uint64_t counter;
-    uint64_t words; /* of those next to the stack pointer that point to code */
+    uint64_t words; /* hash of its return addresses, or of all words that point to code */
 };
 
 struct lock_stack {
@@ -223,7 +257,6 @@ enum lock_counter {
     LOCK_FAULTS_STACK,
     LOCK_UNMATCHED,
     LOCK_SNAPSHOTS,
-    LOCK_STACKS_MISTAKEN, /* taken for the one before, which they were not: found by a sample */
     LOCK_COUNTERS
 };
 

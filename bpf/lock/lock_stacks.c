@@ -64,14 +64,17 @@ static int make_room(struct lock_stacks *stacks, uint32_t number)
 }
 
 size_t lock_stacks_unwind(struct watched_process *process, const struct stack_snapshot *snapshot,
-                          uint64_t *frames, enum unwind_end *end, uint64_t now)
+                          uint64_t *frames, uint64_t *stack_pointers, enum unwind_end *end,
+                          uint64_t now)
 {
-    size_t count = unwinder_unwind(process->unwinder, snapshot, frames, LOCK_STACK_FRAMES, end);
+    size_t count = unwinder_unwind_places(process->unwinder, snapshot, frames, stack_pointers,
+                                          LOCK_STACK_FRAMES, end);
     /* a library that has been loaded since */
     if (*end == UNWIND_NO_MODULE && now - process->refreshed_ns > REFRESH_NS) {
         process->refreshed_ns = now;
         if (unwinder_refresh(process->unwinder) == 0)
-            count = unwinder_unwind(process->unwinder, snapshot, frames, LOCK_STACK_FRAMES, end);
+            count = unwinder_unwind_places(process->unwinder, snapshot, frames, stack_pointers,
+                                           LOCK_STACK_FRAMES, end);
     }
     return count;
 }
@@ -85,19 +88,24 @@ static void compare(struct lock_stacks *stacks, const struct lock_stack_text *ro
         stacks->differ++;
 }
 
-int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process, uint32_t number,
-                    const uint64_t *registers, const uint8_t *bytes, size_t size, uint64_t now)
+int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process,
+                    const struct lock_snapshot *taken, uint64_t now)
 {
-    uint64_t frames[LOCK_STACK_FRAMES];
+    uint64_t frames[LOCK_STACK_FRAMES], stack_pointers[LOCK_STACK_FRAMES];
     enum unwind_end end;
+    uint32_t number = taken->stack;
     if (number >= MAX_STACKS || !process->unwinder)
         return 0;
     int error = make_room(stacks, number);
     if (error)
         return error;
-    struct stack_snapshot snapshot = {.stack = bytes, .size = size};
-    memcpy(snapshot.registers, registers, sizeof(snapshot.registers));
-    size_t count = lock_stacks_unwind(process, &snapshot, frames, &end, now);
+    struct stack_snapshot snapshot = {.stack = taken->bytes + taken->skip, .size = taken->size};
+    memcpy(snapshot.registers, taken->registers, sizeof(snapshot.registers));
+    size_t count = lock_stacks_unwind(process, &snapshot, frames, stack_pointers, &end, now);
+    struct lock_layout layout =
+        stack_layout_make(&snapshot, frames, stack_pointers, count, end == UNWIND_COMPLETE);
+    if (layout.count)
+        stack_tables_tell(&stacks->tables, taken, &snapshot, &layout);
     struct lock_stack_text *row = &stacks->rows[number];
     if (row->taken && (row->end == UNWIND_COMPLETE || end != UNWIND_COMPLETE)) {
         compare(stacks, row, frames, count);

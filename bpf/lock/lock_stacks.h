@@ -3,6 +3,7 @@
 #define OPTRAIL_LOCK_STACKS_H
 
 #include "lock_process.h"
+#include "stack_layout.h"
 
 /* The call stacks that came up, by number: unwound and named as soon as they come, for the process
  * may end before anybody asks. */
@@ -26,6 +27,7 @@ struct lock_stacks {
     bool whole_functions;
     uint64_t taken, differ;
     uint64_t ended[UNWIND_END_COUNT];
+    struct stack_tables tables; /* of the programs */
 };
 
 #define LOCK_STACK_FRAMES 256
@@ -37,14 +39,17 @@ static inline bool lock_snapshot_fits(const struct lock_snapshot *snapshot, size
 }
 
 /* Unwinds a snapshot into at most LOCK_STACK_FRAMES program counters, the innermost first, and
- * returns how many. Of a library that has been loaded since, the mappings are read again, once a
- * second at the most; `now`: CLOCK_MONOTONIC, ns. */
+ * returns how many. `stack_pointers`: those in the frames; NULL: not wanted. Of a library that has
+ * been loaded since, the mappings are read again, once a second at the most; `now`:
+ * CLOCK_MONOTONIC, ns. */
 size_t lock_stacks_unwind(struct watched_process *process, const struct stack_snapshot *snapshot,
-                          uint64_t *frames, enum unwind_end *end, uint64_t now);
+                          uint64_t *frames, uint64_t *stack_pointers, enum unwind_end *end,
+                          uint64_t now);
 
-/* Takes a snapshot. Negative errno with the message for want of memory alone. */
-int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process, uint32_t number,
-                    const uint64_t *registers, const uint8_t *bytes, size_t size, uint64_t now);
+/* Takes a snapshot that fits, and tells the programs how to know such a stack again. Negative errno
+ * with the message for want of memory alone. */
+int lock_stacks_add(struct lock_stacks *stacks, struct watched_process *process,
+                    const struct lock_snapshot *taken, uint64_t now);
 void lock_stacks_free(struct lock_stacks *stacks);
 
 /* The stack of this number; NULL when it has not been taken. Weak. */

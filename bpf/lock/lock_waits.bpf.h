@@ -178,7 +178,7 @@ static __always_inline void begin_wait(struct task_struct *task, const struct pt
     thread->settled = 0;
     thread->chain_lock = 0;
     thread->owner_key = 0;
-    thread->stack = take_stacks ? stack_number(thread, tgid, word, false) : 0;
+    thread->stack = take_stacks ? stack_number(thread, word, false) : 0;
     forget_lock(thread, thread->waits_for);
     thread->followed = follow_owners && is_followed(thread->kind);
     if (thread->followed) {
@@ -252,7 +252,7 @@ static __always_inline void release(struct lock_thread *waiter, struct task_stru
         if (releaser->last_word == word)
             releaser->last_word = 0;
         if (asks_stack)
-            waiter->holder_stack = stack_number(releaser, tgid, word, true);
+            waiter->holder_stack = stack_number(releaser, word, true);
     }
     waiter->wake_ns = now;
 }

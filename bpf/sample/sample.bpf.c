@@ -142,20 +142,11 @@ int on_cpu(struct bpf_perf_event_data *context)
 }
 
 /* The number of the current thread's user stack; 0: none. */
-static __always_inline __u32 user_stack(struct task_struct *task, __u32 process)
+static __always_inline __u32 user_stack(__u32 process)
 {
-    const struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
-    const struct lock_process *facts = &process_facts[process & (LOCK_MAX_PROCESSES - 1)];
-    __u64 stack_pointer = registers->sp;
-    __u32 zero = 0, copied;
-    struct lock_stack_key key = {
-        .tgid = task->tgid, .depth = stack_depth(task, stack_pointer), .counter = registers->ip};
-    struct stack_words *words = bpf_map_lookup_elem(&stack_words, &zero);
-    if (!words)
-        return 0;
-    if (read_words(words, key.depth, stack_pointer))
-        key.words = hash_words(0, words, 0, KEY_WORDS, facts);
-    return number_of_key(&key, facts->pid, 1, &copied);
+    struct lock_layout layout;
+    __u64 hash;
+    return find_number(&process_facts[process & (LOCK_MAX_PROCESSES - 1)], 1, &layout, &hash);
 }
 
 /* The thread was off the CPU until `now`. */
@@ -223,7 +214,7 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
     bool disk = (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ||
                 BPF_CORE_READ_BITFIELD(task, in_iowait);
     thread->flags = wants ? SAMPLE_WAIT_PREEMPTED : disk ? SAMPLE_WAIT_DISK : 0;
-    thread->stack = user_stack(task, process);
+    thread->stack = user_stack(process);
     thread->kernel_stack = (int)bpf_get_stackid(context, &kernel_stacks, 0);
     bpf_get_current_comm(thread->name, sizeof(thread->name));
     thread->wake_ns = wants ? now : 0;
@@ -257,7 +248,7 @@ static __always_inline void take_waker(void *context, struct sample_thread *woke
                  : namespace_inode ? 0
                                    : (__u32)(bpf_get_current_pid_tgid() >> 32);
     waker->tid = tid_of_current();
-    waker->stack = watched && task->mm ? user_stack(task, process) : 0;
+    waker->stack = watched && task->mm ? user_stack(process) : 0;
     waker->kernel_stack = (int)bpf_get_stackid(context, &kernel_stacks, 0);
     bpf_get_current_comm(waker->name, sizeof(waker->name));
     woken->flags |= SAMPLE_WAIT_WAKER;

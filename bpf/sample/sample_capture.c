@@ -111,7 +111,7 @@ static int take_cpu(struct sample_capture *capture, const struct sample_cpu *rec
         return 0;
     struct stack_snapshot snapshot = {.stack = taken->bytes + taken->skip, .size = taken->size};
     memcpy(snapshot.registers, taken->registers, sizeof(snapshot.registers));
-    size_t count = lock_stacks_unwind(process, &snapshot, frames, &end, capture->now);
+    size_t count = lock_stacks_unwind(process, &snapshot, frames, NULL, &end, capture->now);
     char *user = symbols_text(process->unwinder, frames, count, false);
     if (!user)
         return -ENOMEM;
@@ -139,8 +139,7 @@ static int take_snapshot(struct sample_capture *capture, const struct lock_snaps
     struct watched_process *process = find_process(capture, snapshot->pid);
     if (!process || !lock_snapshot_fits(snapshot, size - sizeof(*snapshot)))
         return 0;
-    return lock_stacks_add(&capture->stacks, process, snapshot->stack, snapshot->registers,
-                           snapshot->bytes + snapshot->skip, snapshot->size, capture->now);
+    return lock_stacks_add(&capture->stacks, process, snapshot, capture->now);
 }
 
 /* Whether the kernel did it in an interrupt: whom that came upon does not matter then. */
@@ -248,7 +247,10 @@ static int open_all(struct sample_capture *capture, const struct sample_capture_
         if (!error)
             error = sample_probe_add(&capture->probe, &capture->processes[i]);
     }
-    return error ? error : sample_probe_attach(&capture->probe, options);
+    if (error)
+        return error;
+    capture->stacks.tables = sample_probe_tables(&capture->probe);
+    return sample_probe_attach(&capture->probe, options);
 }
 
 int sample_capture_open(const struct sample_capture_options *options,

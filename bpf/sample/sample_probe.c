@@ -44,6 +44,7 @@ static void size_maps(struct sample_bpf *skeleton, const struct sample_capture_o
         return;
     bpf_map__set_max_entries(skeleton->maps.threads, 1);
     bpf_map__set_max_entries(skeleton->maps.stacks, 1);
+    bpf_map__set_max_entries(skeleton->maps.layouts, 1);
     bpf_map__set_max_entries(skeleton->maps.kernel_stacks, KERNEL_STACKS_ON_CPU);
 }
 
@@ -75,6 +76,13 @@ int sample_probe_load(struct sample_probe *probe, const struct sample_capture_op
     if (!probe->ring)
         return err_set(errno, "cannot map the ring of samples: %s", strerror(errno));
     return 0;
+}
+
+struct stack_tables sample_probe_tables(const struct sample_probe *probe)
+{
+    return (struct stack_tables){.layouts = bpf_map__fd(probe->skeleton->maps.layouts),
+                                 .stacks = bpf_map__fd(probe->skeleton->maps.stacks),
+                                 .known = true};
 }
 
 int sample_probe_add(struct sample_probe *probe, const struct watched_process *process)

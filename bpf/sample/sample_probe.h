@@ -6,6 +6,7 @@
 
 #include "lock_process.h"
 #include "sample_capture.h"
+#include "stack_layout.h"
 
 #include "sample_record.h"
 
@@ -30,6 +31,8 @@ typedef int sample_record_function(void *context, void *data, size_t size);
  * closed then as well. */
 int sample_probe_load(struct sample_probe *probe, const struct sample_capture_options *options,
                       sample_record_function *record, void *context);
+/* Those that the loaded programs know stacks by. */
+struct stack_tables sample_probe_tables(const struct sample_probe *probe);
 /* One process more. */
 int sample_probe_add(struct sample_probe *probe, const struct watched_process *process);
 int sample_probe_attach(struct sample_probe *probe, const struct sample_capture_options *options);

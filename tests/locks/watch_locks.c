@@ -73,7 +73,6 @@ static void print_counts(struct lock_capture *capture)
         {"stacks", counts.stacks},
         {"snapshots", counts.snapshots},
         {"snapshots_differ", counts.snapshots_differ},
-        {"stacks_mistaken", counts.stacks_mistaken},
         {"no_stack_ns", counts.no_stack_ns},
         {"sampled_ns", counts.sampled_ns},
     };
