@@ -9,6 +9,7 @@
 
 #include "analysis.h"
 #include "common_options.h"
+#include "duty_option.h"
 #include "err.h"
 #include "interrupt.h"
 #include "knob_values.h"
@@ -106,23 +107,6 @@ static int read_fold(enum live_fold_choice *choice)
     return 0;
 }
 
-/* The part of the time that --duty says: "10%" or "0.1"; 0: it was not given. */
-static int read_duty(double *fraction)
-{
-    char *end;
-    *fraction = 0;
-    if (!duty)
-        return 0;
-    double value = strtod(duty, &end);
-    bool percent = strcmp(end, "%") == 0;
-    if (end == duty || (*end && !percent))
-        return err_set(EINVAL, "--duty: '%s' is no part of the time: 10%%, say", duty);
-    *fraction = percent ? value / 100 : value;
-    if (!(*fraction >= 0.001 && *fraction <= 0.9))
-        return err_set(EINVAL, "--duty: %s is not between 0.1%% and 90%%", duty);
-    return 0;
-}
-
 /* What --detail says. At basic detail the stages are of the same few points, whatever the store. */
 static int read_detail(struct live_group_options *tracing, char *file, size_t size)
 {
@@ -200,7 +184,7 @@ static int run(int argc, char **argv)
     if (!error)
         error = read_detail(&tracing, basic_path, sizeof(basic_path));
     if (!error)
-        error = read_duty(&tracing.tracing.duty);
+        error = duty_option_read(duty, 0.9, &tracing.tracing.duty);
     if (!error)
         error = read_fold(&tracing.fold);
     if (!error)

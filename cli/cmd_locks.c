@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common_options.h"
+#include "duty_option.h"
 #include "err.h"
 #include "inputs.h"
 #include "interrupt.h"
@@ -14,14 +15,24 @@
 #include "report_traces.h"
 #include "target_options.h"
 
+/* Half of the time: less would be saved than the way in and out takes. */
+#define MOST_DUTY 0.5
+
 static struct report_output output;
 static struct target_options chosen;
 static const char *path;
 static double seconds;
+static const char *duty;
 
 static const struct option_row options[] = {
     TARGET_OPTION_ROWS(chosen),
     DURATION_OPTION_ROW(seconds, "watch"),
+    {.name = "duty",
+     .type = OPTION_STRING,
+     .argument = "PART",
+     .value = &duty,
+     .text = "capture waits of running processes for this part of the time at most, such as 20%, "
+             "and count each for several"},
     REPORT_OUTPUT_ROWS(output),
     {.name = "all-locks",
      .type = OPTION_FLAG,
@@ -58,6 +69,17 @@ static int watch(const struct live_locks_options *watching)
     return result;
 }
 
+/* A wait stands for a whole number of them: one in so many parts of the time, so that it is never
+ * more of it than was asked for. */
+static int read_duty(uint32_t *one_in)
+{
+    double part;
+    int result = duty_option_read(duty, MOST_DUTY, &part);
+    if (result == 0 && duty)
+        *one_in = (uint32_t)(1 / part + 1 - 1e-9);
+    return result;
+}
+
 static int run_live(void)
 {
     struct target *targets = NULL;
@@ -66,6 +88,8 @@ static int run_live(void)
         .path = path, .tracing = {.each = {.seconds = seconds}}, .fold = LIVE_FOLD_USER};
     struct live_locks_options watching = {.pids = pids, .seconds = seconds};
     int result = pids ? target_options_check(&chosen) : err_no_memory();
+    if (result == 0)
+        result = read_duty(&watching.one_in);
     if (result == 0)
         result = choose_processes(pids, &watching.pid_count);
     if (result == 0 && (watching.pid_count == 0 || watching.pid_count < chosen.pids.count)) {
@@ -98,8 +122,8 @@ static int run(int argc, char **argv)
         return run_live();
     if (chosen.pids.count || chosen.osds.count || chosen.all)
         return err_set(EINVAL, "say either which daemons or which traces, not both");
-    if (seconds > 0)
-        return err_set(EINVAL, "-d is for running daemons");
+    if (seconds > 0 || duty)
+        return err_set(EINVAL, "%s is for running daemons", duty ? "--duty" : "-d");
     return report_traces(argc, argv, path, &output);
 }
 
@@ -117,9 +141,14 @@ const struct command command_locks = {
         "The report begins with the verdict: what the operations' time goes to in the end, when "
         "queues and locks are followed to what holds them up. docs/locks.md and docs/verdict.md "
         "tell how.\n\n"
+        "With --duty the programs that capture waits are in for slices of the time only, each "
+        "longer than the longest waits for a lock, and each wait stands for several. On a daemon "
+        "that switches its threads often that is what keeps the price low. The probes that follow "
+        "a daemon's operations stay in all the time.\n\n"
         "Any process can be watched (-p); of one that is no storage daemon only its locks are "
         "shown.",
     .examples = "optrail locks --osd 0 -d 10\tten seconds of osd.0\n"
+                "optrail locks --osd 0 --duty 20% -d 60\ta minute of it, at a fifth of the price\n"
                 "optrail locks -p 4711 -d 5\tany process, a client of librbd for example\n"
                 "optrail locks trace\tof a recorded trace",
     .options = options,

@@ -63,7 +63,8 @@ static int open_capture(struct session *session, const struct live_locks_options
     for (size_t i = 0; i < options->pid_count; i++)
         targets[daemons + i].pid = options->pids[i];
     const struct lock_capture_options capturing = {.targets = targets,
-                                                   .target_count = daemons + options->pid_count};
+                                                   .target_count = daemons + options->pid_count,
+                                                   .one_in = options->one_in};
     int result = lock_capture_open(&capturing, &session->capture);
     free(targets);
     return result;
@@ -114,6 +115,19 @@ static int open_session(struct session *session, const struct live_locks_options
     return result;
 }
 
+/* That waits were captured for a part of the time. */
+static int add_slices(const struct lock_capture_counts *counts, struct report *report)
+{
+    report->source.locks_seconds = (double)counts->observed_ns / 1e9;
+    return report_add_note(
+        report,
+        "Waits for locks were captured for a part of the time: those that began in %.2f s of %.2f "
+        "s, in %" PRIu64 " slice%s. Each stands for %" PRIu32 ", in all figures. %" PRIu64
+        " had not ended when their slice did.",
+        report->source.locks_seconds, report->source.seconds, counts->slices,
+        counts->slices == 1 ? "" : "s", counts->one_in, counts->cut);
+}
+
 /* What the capture knows of itself. */
 static int add_counts(struct lock_capture *capture, struct report *report)
 {
@@ -128,7 +142,8 @@ static int add_counts(struct lock_capture *capture, struct report *report)
                   {"lock_stacks_put_off", counts.stacks_late},
                   {"lock_words_unreadable", counts.faults_word},
                   {"lock_stacks_unreadable", counts.faults_stack},
-                  {"lock_addresses_reused", counts.address_reused}};
+                  {"lock_addresses_reused", counts.address_reused},
+                  {"lock_waits_cut", counts.cut}};
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof(others) / sizeof(*others); i++)
         if (others[i].value > 0)
@@ -138,6 +153,8 @@ static int add_counts(struct lock_capture *capture, struct report *report)
                                  "There were more waits than are handed on one by one: for %.1f s "
                                  "they were sampled, and each that was taken stands for several.",
                                  (double)counts.sampled_ns / 1e9);
+    if (result == 0 && counts.slices > 0)
+        result = add_slices(&counts, report);
     report->load.locks_known = true;
     return result;
 }

@@ -13,7 +13,8 @@ struct live_locks_options {
     size_t pid_count;
     const struct live_group_options *group; /* weak; NULL: no daemons */
     double seconds;                         /* 0: until *stop is set */
-    const volatile int *stop;               /* weak */
+    uint32_t one_in;          /* of so much of the time waits are captured; 0, 1: all of it */
+    const volatile int *stop; /* weak */
 };
 
 /* Watches until the time is over, and makes the report, which the caller owns. Negative errno with

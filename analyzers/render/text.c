@@ -148,8 +148,11 @@ static void source_figures(const struct report *report, char *text, size_t size)
                                  unit_count(report->counts.lost_events, number, sizeof(number)),
                                  plural(report->counts.lost_events));
     if (open > 0 && used < size)
-        snprintf(text + used, size - used, ", %s op%s still open",
-                 unit_count(open, number, sizeof(number)), open == 1 ? "" : "s");
+        used += (size_t)snprintf(text + used, size - used, ", %s op%s still open",
+                                 unit_count(open, number, sizeof(number)), open == 1 ? "" : "s");
+    if (report->source.locks_seconds > 0 && used < size)
+        snprintf(text + used, size - used, ", waits for locks observed %.0f %% of the time",
+                 100 * report->source.locks_seconds / report->source.seconds);
 }
 
 void text_source(const struct report *report, int width, FILE *out)

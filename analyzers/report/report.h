@@ -291,6 +291,7 @@ struct report {
         double seconds;
         uint64_t begin_ns, end_ns; /* from when to when, as `seconds`; 0: not known */
         double traced_seconds;     /* of these; less only where the tracer paused (--duty) */
+        double locks_seconds; /* of these, when waits for locks were looked at; 0: all of them */
     } source;
     struct {
         uint64_t events;

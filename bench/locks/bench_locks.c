@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-locks [-p PID] [PAIRS]: what capturing contended waits costs who waits, and the tracer; and
- * how it changes what it looks at. Slices with the capture alternate with slices without, in one
- * run; what is printed is ratios of the two, and what the kernel says that its programs took.
+ * bench-locks [-p PID [-o ONE_IN]] [PAIRS]: what capturing contended waits costs who waits, and the
+ * tracer; and how it changes what it looks at. Slices with the capture alternate with slices
+ * without, in one run; what is printed is ratios of the two, and what the kernel says that its
+ * programs took.
  *
  * With -p a running process is looked at in place of the bench's own: only the kernel's figures.
+ * With -o waits are captured in slices of the time, one in so many parts of it.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -124,11 +126,11 @@ static int measure_others(struct lock_capture *nobody, struct figures *figures)
     return error;
 }
 
-static int open_capture(pid_t pid, struct lock_capture **capture)
+static int open_capture(pid_t pid, uint32_t one_in, struct lock_capture **capture)
 {
     const struct lock_target target = {.pid = pid};
     const struct lock_capture_options options = {
-        .targets = &target, .target_count = 1, .rate = 1000000};
+        .targets = &target, .target_count = 1, .rate = 1000000, .one_in = one_in};
     return lock_capture_open(&options, capture);
 }
 
@@ -180,9 +182,9 @@ static int run(const struct contended_plan *plan, size_t pairs)
         free(figures);
         return error;
     }
-    error = open_capture(work.pid, &capture);
+    error = open_capture(work.pid, 0, &capture);
     if (!error)
-        error = open_capture(getpid(), &nobody);
+        error = open_capture(getpid(), 0, &nobody);
     if (!error) {
         lock_capture_pause(capture);
         lock_capture_pause(nobody);
@@ -215,18 +217,18 @@ static int run(const struct contended_plan *plan, size_t pairs)
     return error;
 }
 
-/* A process of somebody's: what the programs and the tracer took, for five seconds. */
-static int look_at(pid_t pid)
+/* A process of somebody's: what the programs and the tracer took, for ten seconds. */
+static int look_at(pid_t pid, uint32_t one_in)
 {
     struct lock_capture *capture, *nobody;
     struct figures figures = {.slices = 1};
-    int got = open_capture(getpid(), &nobody);
+    int got = open_capture(getpid(), 0, &nobody);
     if (got)
         return got;
     for (int i = 0; i < 10; i++)
         measure_others(nobody, &figures);
     lock_capture_close(nobody);
-    got = open_capture(pid, &capture);
+    got = open_capture(pid, one_in, &capture);
     if (got)
         return got;
     int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -236,8 +238,8 @@ static int look_at(pid_t pid)
     struct lock_capture_spent before = lock_capture_spent(capture);
     uint64_t waits = lock_capture_counts(capture).waits, cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < 25 && got >= 0; i++) {
-        sleep_ns(200000000);
+    for (int i = 0; i < 200 && got >= 0; i++) {
+        sleep_ns(50000000);
         got = lock_capture_poll(capture, ignore, NULL);
     }
     figures.traced_ns = clock_ns(CLOCK_MONOTONIC) - begin;
@@ -245,8 +247,11 @@ static int look_at(pid_t pid)
     add_spent(&figures, before, lock_capture_spent(capture));
     figures.tracer_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     print_costs(&figures);
-    printf("  all programs: %.2f %% of a core, also for what is no wait, and for other processes\n",
-           (double)figures.program_ns / (double)figures.traced_ns * 100);
+    printf(
+        "  all programs: %.2f %% of a core, also for what is no wait, and for other processes; the "
+        "tracer %.2f %%\n",
+        (double)figures.program_ns / (double)figures.traced_ns * 100,
+        (double)figures.tracer_ns / (double)figures.traced_ns * 100);
     if (stats >= 0)
         close(stats);
     lock_capture_close(capture);
@@ -262,16 +267,20 @@ int main(int argc, char **argv)
     size_t pairs = 40;
     int option, error = 0;
     pid_t pid = 0;
-    while ((option = getopt(argc, argv, "p:")) == 'p')
-        pid = atoi(optarg);
+    uint32_t one_in = 0;
+    while ((option = getopt(argc, argv, "p:o:")) != -1 && option != '?')
+        if (option == 'p')
+            pid = atoi(optarg);
+        else
+            one_in = (uint32_t)atoi(optarg);
     if (optind < argc)
         pairs = (size_t)atoi(argv[optind]);
     if (option != -1 || pairs < 1 || pairs > MAX_PAIRS) {
-        fprintf(stderr, "usage: bench-locks [-p PID] [PAIRS]\n");
+        fprintf(stderr, "usage: bench-locks [-p PID [-o ONE_IN]] [PAIRS]\n");
         return 2;
     }
     if (pid)
-        error = look_at(pid);
+        error = look_at(pid, one_in);
     for (size_t i = 0; !pid && i < sizeof(plans) / sizeof(plans[0]) && !error; i++)
         error = run(&plans[i], pairs);
     if (error)

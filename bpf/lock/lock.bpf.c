@@ -59,6 +59,8 @@ const volatile bool follow_owners = true;
 
 /* Whether a process may be in a pid namespace: its threads have other numbers for themselves. */
 bool inner_numbers = false;
+/* No wait begins to be told; those that have begun are told when they end. */
+bool draining = false;
 /* By the low bits of a thread's number: whether any such thread is in a wait that is told. So most
  * switches and wakes are known to be of no interest without a look into a table. */
 #define WAITS_ROOM 65536

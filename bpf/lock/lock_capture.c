@@ -12,8 +12,10 @@
 #include "err.h"
 #include "lock_probe.h"
 #include "lock_process.h"
+#include "lock_slices.h"
 #include "lock_stacks.h"
 #include "lock_joiner.h"
+#include "wait_kinds.h"
 
 #define DEFAULT_RATE  20000
 #define HELD_NS       300000000ull  /* a wait may go on: it is held back for so long */
@@ -25,6 +27,7 @@ struct lock_capture {
     size_t process_count;
     struct lock_probe probe;
     struct lock_stacks stacks;
+    struct lock_slices slices;
     struct lock_joiner *waits;
     struct lock_capture_counts counts;
     uint64_t now, looked_ns;
@@ -53,7 +56,12 @@ static int take_wait(struct lock_capture *capture, const struct lock_record *rec
     struct watched_process *process = find_process(capture, record->pid);
     if (!process || record->kind >= WAIT_KIND_COUNT)
         return 0;
-    return lock_joiner_add(capture->waits, process, record, capture->now, capture->callback,
+    struct lock_record scaled = *record;
+    uint64_t weight = (uint64_t)record->weight * lock_slices_weight(&capture->slices);
+    scaled.weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+    if (wait_kind_rows[record->kind].class == WAIT_CLASS_LOCK)
+        lock_slices_waited(&capture->slices, record->end_ns - record->begin_ns);
+    return lock_joiner_add(capture->waits, process, &scaled, capture->now, capture->callback,
                            capture->context);
 }
 
@@ -115,7 +123,9 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     if (error)
         return error;
     capture->stacks.tables = lock_probe_tables(&capture->probe);
-    return lock_probe_attach(&capture->probe);
+    error = lock_probe_attach(&capture->probe);
+    lock_slices_begin(&capture->slices, options->one_in, monotonic_ns());
+    return error;
 }
 
 int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **result)
@@ -204,7 +214,10 @@ static int begin(struct lock_capture *capture, lock_wait_callback *callback, voi
         look_at_processes(capture);
         adapt(capture, before);
     }
-    return drain(capture);
+    int error = drain(capture);
+    if (!error && !capture->finished)
+        error = lock_slices_turn(&capture->slices, &capture->probe, capture->now);
+    return error;
 }
 
 int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback, void *context)
@@ -219,12 +232,14 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
 void lock_capture_pause(struct lock_capture *capture)
 {
     lock_probe_detach(&capture->probe);
-    lock_probe_forget(&capture->probe);
 }
 
 int lock_capture_resume(struct lock_capture *capture)
 {
-    return capture->probe.link_count ? 0 : lock_probe_attach(&capture->probe);
+    if (capture->probe.link_count)
+        return 0;
+    lock_probe_forget(&capture->probe);
+    return lock_probe_attach(&capture->probe);
 }
 
 struct lock_capture_spent lock_capture_spent(const struct lock_capture *capture)
@@ -248,10 +263,11 @@ int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callba
     uint64_t before = capture->counts.delivered;
     if (capture->finished)
         return 0;
+    bool resting = capture->probe.link_count == 0; /* what waits then, nobody knows */
     lock_probe_detach(&capture->probe);
     capture->finished = true;
     int error = begin(capture, callback, context);
-    if (!error)
+    if (!error && !resting)
         error = lock_probe_unfinished(&capture->probe, capture->now, take_unfinished, capture);
     if (!error)
         error = lock_joiner_flush(capture->waits, capture->now, 0, callback, context);
@@ -283,6 +299,12 @@ struct lock_capture_counts lock_capture_counts(struct lock_capture *capture)
         counts.faults_stack += kernel[LOCK_FAULTS_STACK];
         counts.unmatched_sites += kernel[LOCK_UNMATCHED];
         counts.snapshots += kernel[LOCK_SNAPSHOTS];
+    }
+    if (capture->slices.each) {
+        counts.observed_ns = lock_slices_observed_ns(&capture->slices, capture->now);
+        counts.slices = capture->slices.count;
+        counts.one_in = capture->slices.each;
+        counts.cut = capture->slices.cut;
     }
     counts.stacks = capture->stacks.taken;
     counts.snapshots_differ = capture->stacks.differ;

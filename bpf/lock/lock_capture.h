@@ -42,6 +42,9 @@ struct lock_capture_options {
     bool no_stacks;       /* stack numbers stay 0 */
     bool no_meanwhile;    /* what owners do is not followed */
     bool whole_functions; /* stacks' text: functions with their arguments */
+    /* Waits that begin in one in so many of the time alone are told, each with that weight; the
+     * programs are out for most of the rest. 0, 1: all of the time. */
+    uint32_t one_in;
 };
 
 /* All since the beginning. What is counted under `lost` and below is missing in what was handed
@@ -76,6 +79,11 @@ struct lock_capture_counts {
     uint64_t no_stack_ns;                /* of waits that have no stack */
     uint64_t snapshots_differ; /* taken again, and not the same: two stacks under one number */
 
+    uint64_t observed_ns; /* for how long waits that began were told; 0: all of the time */
+    uint64_t slices;      /* in how many pieces */
+    uint32_t one_in;      /* each stands for so many */
+    uint64_t cut;         /* waits for locks that had not ended when their slice did: not told */
+
     bool sampling;       /* engaged now */
     uint64_t sampled_ns; /* for how long it was */
 };
@@ -101,9 +109,9 @@ int lock_capture_poll(struct lock_capture *capture, lock_wait_callback *callback
 /* Detaches, and hands on what is left; waits that have not ended as well (LOCK_WAIT_UNFINISHED). */
 int lock_capture_finish(struct lock_capture *capture, lock_wait_callback *callback, void *context);
 
-/* Takes the programs out, and puts them in again: what happens between is not seen, and waits that
- * were under way are forgotten. -errno with the message when they cannot be put in; nothing is done
- * when they are in. */
+/* For a capture of all of the time: takes the programs out, and puts them in again: what happens
+ * between is not seen, and waits that were under way are forgotten. -errno with the message when
+ * they cannot be put in; nothing is done when they are in. */
 void lock_capture_pause(struct lock_capture *capture);
 int lock_capture_resume(struct lock_capture *capture);
 

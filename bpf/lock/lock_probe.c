@@ -15,6 +15,7 @@
 #include "lock.skel.h"
 #include "lock_sites.h"
 #include "uprobe_link.h"
+#include "wait_kinds.h"
 
 /* The inode of the initial pid namespace is fixed: PROC_PID_INIT_INO in <linux/proc_ns.h>. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
@@ -171,9 +172,40 @@ void lock_probe_close(struct lock_probe *probe)
     *probe = (struct lock_probe){0};
 }
 
+void lock_probe_let_begin(struct lock_probe *probe, bool begin)
+{
+    __atomic_store_n(&probe->skeleton->bss->draining, !begin, __ATOMIC_RELAXED);
+}
+
+static bool is_at_lock(uint32_t kind)
+{
+    return kind < WAIT_KIND_COUNT && wait_kind_rows[kind].class == WAIT_CLASS_LOCK;
+}
+
+uint64_t lock_probe_waiting(const struct lock_probe *probe, uint64_t now, uint64_t *longest)
+{
+    uint64_t waiting = 0;
+    *longest = 0;
+    for (size_t i = 0; i < LOCK_MAX_THREADS; i++) {
+        const struct lock_thread *thread = &probe->skeleton->bss->threads[i];
+        if (!thread->key || !thread->lock || !is_at_lock(thread->kind) || thread->begin_ns > now)
+            continue;
+        waiting++;
+        if (now - thread->begin_ns > *longest)
+            *longest = now - thread->begin_ns;
+    }
+    return waiting;
+}
+
 void lock_probe_forget(struct lock_probe *probe)
 {
-    memset(probe->skeleton->bss->threads, 0, sizeof(probe->skeleton->bss->threads));
+    /* most rows are free: they need not be touched */
+    for (size_t i = 0; i < LOCK_MAX_THREADS; i++) {
+        struct lock_thread *thread = &probe->skeleton->bss->threads[i];
+        if (thread->key)
+            memset(thread, 0, sizeof(*thread));
+    }
+    probe->last_ns = 0; /* the rate of waits is looked at anew */
     memset(probe->skeleton->bss->watched, 0, sizeof(probe->skeleton->bss->watched));
     memset(probe->skeleton->bss->waited, 0, sizeof(probe->skeleton->bss->waited));
     memset(probe->skeleton->bss->waits, 0, sizeof(probe->skeleton->bss->waits));

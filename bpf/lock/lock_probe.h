@@ -37,8 +37,15 @@ int lock_probe_attach(struct lock_probe *probe);
 void lock_probe_detach(struct lock_probe *probe);
 void lock_probe_close(struct lock_probe *probe);
 
-/* Forgets what threads were doing: once detached, the ends of their waits are not seen. */
+/* Forgets what threads were doing: once detached, the ends of their waits are not seen. The
+ * programs must have been out for a while. */
 void lock_probe_forget(struct lock_probe *probe);
+
+/* Whether waits that begin are told, or only the ends of those that have begun. */
+void lock_probe_let_begin(struct lock_probe *probe, bool begin);
+
+/* How many threads wait for locks now, and for how long the longest has, in ns. */
+uint64_t lock_probe_waiting(const struct lock_probe *probe, uint64_t now, uint64_t *longest);
 
 /* Adds what the kernel has spent in the programs. */
 void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent);

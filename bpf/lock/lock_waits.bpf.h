@@ -157,17 +157,25 @@ static __always_inline void begin_wait(struct task_struct *task, const struct pt
     __u32 process = process_of_current(tgid);
     if (process >= LOCK_MAX_PROCESSES)
         return;
+    struct lock_thread *thread = draining ? find_thread(key) : NULL;
+    __u64 word = registers->di;
+    if (draining && (!thread || thread->last_word != word))
+        return;
     /* before anything that takes time */
     if (command == FUTEX_WAIT_BITSET && (__u32)registers->dx == 0 && !(weight = choose_idle()))
         return;
-    __u64 now = bpf_ktime_get_ns(), word = registers->di;
-    struct lock_thread *thread = thread_row(key, process, true);
+    __u64 now = bpf_ktime_get_ns();
+    thread = thread_row(key, process, true);
     if (!thread || !describe_wait(thread, weight))
         return;
-    if (goes_on(thread, task, registers))
+    if (goes_on(thread, task, registers)) {
         thread->flags |= LOCK_RECORD_CONTINUES;
-    else
+    } else if (draining) {
+        thread->last_word = 0; /* what goes on with this one is not told either */
+        return;
+    } else {
         thread->acquisition++;
+    }
     thread->begin_ns = now;
     thread->counter = registers->ip;
     thread->registers_at = (__u64)registers;

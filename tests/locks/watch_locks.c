@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch-locks [-c condvars] [-r rate] [-b ring-bytes] [-w seconds] PID...: prints each
+/* watch-locks [-c condvars] [-r rate] [-b ring-bytes] [-o one-in] [-w seconds] PID...: prints each
  * contended wait of the processes as a line, then stacks and counts, until they have ended, the
  * time is up or the standard input ends. "ready" is printed first, when the programs are in. */
 #include <inttypes.h>
@@ -73,6 +73,9 @@ static void print_counts(struct lock_capture *capture)
         {"stacks", counts.stacks},
         {"snapshots", counts.snapshots},
         {"snapshots_differ", counts.snapshots_differ},
+        {"observed_ns", counts.observed_ns},
+        {"slices", counts.slices},
+        {"cut", counts.cut},
         {"no_stack_ns", counts.no_stack_ns},
         {"sampled_ns", counts.sampled_ns},
     };
@@ -115,13 +118,15 @@ int main(int argc, char **argv)
     struct lock_capture *capture;
     double seconds = 0;
     int option;
-    while ((option = getopt(argc, argv, "c:r:b:w:qsm")) != -1) {
+    while ((option = getopt(argc, argv, "c:r:b:w:o:qsm")) != -1) {
         if (option == 'c')
             options.condvars = (enum lock_condvars)atoi(optarg);
         else if (option == 'r')
             options.rate = (uint32_t)atoi(optarg);
         else if (option == 'b')
             options.ring_bytes = (uint32_t)atoi(optarg);
+        else if (option == 'o')
+            options.one_in = (uint32_t)atoi(optarg);
         else if (option == 'w')
             seconds = atof(optarg);
         else if (option == 'q')
