@@ -10,6 +10,7 @@
 #include "err.h"
 #include "inputs.h"
 #include "output_width.h"
+#include "profile_rows.h"
 #include "report_traces.h"
 #include "scale_judge.h"
 #include "scale_render.h"
@@ -50,8 +51,8 @@ static int parse(char *text, struct argument *argument)
     return 0;
 }
 
-/* A trace is analysed as `optrail report` does it, and its report read. */
-static int take_trace(struct scale_runs *runs, char *directory, double depth)
+/* A trace or a saved profile is analysed as `optrail report` does it, and its report read. */
+static int take_run(struct scale_runs *runs, char *name, double depth)
 {
     char file[] = "/tmp/optrail-scale.XXXXXX";
     const struct report_output output = {.file = "/dev/null", .json = file};
@@ -59,9 +60,9 @@ static int take_trace(struct scale_runs *runs, char *directory, double depth)
     if (descriptor < 0)
         return err_set(errno, "/tmp: no file can be made there: %s", strerror(errno));
     close(descriptor);
-    int result = report_traces(1, &directory, path, &output);
+    int result = report_traces(1, &name, path, &output);
     if (result == 0)
-        result = scale_runs_read(runs, file, directory, depth);
+        result = scale_runs_read(runs, file, name, depth);
     unlink(file);
     return result;
 }
@@ -85,15 +86,18 @@ static int take_argument(const struct argument *argument, struct scale_runs *run
                    : scale_table_read(stdin, "standard input", scaling);
     if (stat(file, &status) < 0)
         return err_set(errno, "%s: %s", file, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return take_trace(runs, file, argument->depth);
+    if (S_ISDIR(status.st_mode) || profile_is_one(file))
+        return take_run(runs, file, argument->depth);
     FILE *in = fopen(file, "re");
     if (!in)
         return err_set(errno, "%s: %s", file, strerror(errno));
-    int result = is_report(in) ? scale_runs_read(runs, file, file, argument->depth)
-                 : argument->depth > 0
-                     ? err_set(EBADMSG, "%s: a depth stands before it, but it is no report", file)
-                     : scale_table_read(in, file, scaling);
+    int result =
+        is_report(in) ? scale_runs_read(runs, file, file, argument->depth)
+        : argument->depth > 0
+            ? err_set(EBADMSG,
+                      "%s: a depth stands before it, but it is no run: no report, profile or trace",
+                      file)
+            : scale_table_read(in, file, scaling);
     fclose(in);
     return result;
 }
@@ -156,8 +160,9 @@ const struct command command_scale = {
         "Reads how throughput goes with depth (or threads, or clients) and says where it stops, at "
         "what, and why. A TABLE is a text or CSV file (-: standard input) with a row for each "
         "measurement: depth, operations a second, and perhaps the mean latency, in ms or as its "
-        "column title says. A RUN is a trace, or a report as JSON, of one load at one depth; "
-        "without DEPTH the operations in flight are counted. Runs also tell which lock, queue or "
+        "column title says. A RUN is a trace, a saved profile or a report as JSON, of one load at "
+        "one depth; without DEPTH the operations in flight are counted. Runs also tell which lock, "
+        "queue or "
         "stage is the serial part.\n\n"
         "The answer has the ceiling and the serial stage behind it, the universal scalability law "
         "(Gunther) fitted with 95 % intervals, and whether the figures obey Little's law.",

@@ -53,6 +53,8 @@ static int check_known(const struct flame_request *request, const struct flame_r
         if (!(reader->attributes >> options->by[i] & 1))
             return err_set(EINVAL, "%s: %s does not tell what --by %s needs", file, reader->text,
                            flame_attribute_names[options->by[i]]);
+    if (request->event && !reader->events)
+        return err_set(EINVAL, "%s: %s does not tell what --event needs", file, reader->text);
     if (options->in_range && !reader->timed)
         return err_set(EINVAL, "%s: %s does not tell when samples were: --from and --to need it",
                        file, reader->text);
@@ -70,7 +72,12 @@ static int tell(struct flame_tree *tree, const char *file, const struct flame_re
                 char *damage, size_t size)
 {
     int result = 0;
-    if (counts->other_events > 0)
+    if (counts->other_events > 0 && !*counts->event)
+        result = flame_tree_note(tree,
+                                 "%s: none of its %" PRIu64 " samples is of the event that --event "
+                                 "chooses",
+                                 file, counts->other_events);
+    else if (counts->other_events > 0)
         result = flame_tree_note(tree,
                                  "%s: only samples of the event %s: %" PRIu64
                                  " of other events are left out (--event chooses)",
@@ -97,12 +104,6 @@ struct files {
     char damage[1024];
 };
 
-static const struct flame_reader *choose_reader(const struct flame_request *request,
-                                                struct flame_lines *lines)
-{
-    return request->input ? flame_reader_by_name(request->input) : flame_reader_of(lines);
-}
-
 /* Makes fold and tree when the first file has shown what it is. */
 static int begin(struct files *files, const struct flame_reader *reader, bool two_columns)
 {
@@ -123,15 +124,22 @@ static int read_lines(struct files *files, struct flame_lines *lines, int number
     const struct flame_request *request = files->request;
     const char *file = request->inputs[number], *text = NULL;
     size_t length = 0;
-    const struct flame_reader *reader = choose_reader(request, lines);
+    const struct flame_reader *reader = flame_reader_of(lines, request->input);
     int result = reader ? check_known(request, reader, file) : -ENODATA;
     if (result == 0)
         result = flame_lines_peek(lines, &text, &length);
     if (result < 0)
         return result;
-    /* a file that is a comparison by itself stands alone */
-    bool two = reader == &flame_read_collapsed && length > 0 && request->input_count == 1 &&
-               flame_has_two_columns(text, length);
+    bool two = reader == &flame_read_collapsed && length > 0 && flame_has_two_columns(text, length);
+    /* a file that is a comparison by itself stands alone; --input says that it is none */
+    if (two && request->input_count > 1) {
+        if (!request->input)
+            return err_set(EINVAL,
+                           "%s: two numbers in each line: it is a comparison already, and stands "
+                           "alone (with --input collapsed the first one belongs to the frame)",
+                           file);
+        two = false;
+    }
     struct flame_read_options options = {
         .side = request->compare && number > 0 ? 1 : 0,
         .event = request->event,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "flame_bytes.h"
 
 #define BUFFER_BYTES (2u * FLAME_LINE_MAX)
 
@@ -41,8 +42,9 @@ void flame_damage_text(const struct flame_damage *damage, const char *file, char
         snprintf(text + used, size - used, ", ...");
     used = strlen(text);
     if (damage->cut)
-        snprintf(text + used, size - used, "%sthe compressed data are damaged or break off",
-                 damage->count ? "; " : "");
+        snprintf(text + used, size - used,
+                 "%sthe compressed data are damaged or break off behind line %" PRIu64,
+                 damage->count ? "; " : "", damage->whole);
 }
 
 int flame_lines_open(struct flame_lines *lines, const char *name)
@@ -58,22 +60,21 @@ int flame_lines_open(struct flame_lines *lines, const char *name)
         return err_set(EISDIR, "%s: is a directory, not a file of stacks", name);
     }
     lines->buffer = malloc(BUFFER_BYTES);
-    lines->file = lines->buffer ? gzdopen(file, "r") : NULL;
-    if (!lines->file) {
-        free(lines->buffer);
-        lines->buffer = NULL;
+    if (!lines->buffer) {
         close(file);
         return err_no_memory();
     }
-    return 0;
+    int result = flame_bytes_open(file, &lines->source);
+    if (result < 0)
+        flame_lines_close(lines);
+    return result;
 }
 
 void flame_lines_close(struct flame_lines *lines)
 {
-    if (lines->file)
-        gzclose(lines->file);
+    flame_bytes_close(lines->source);
     free(lines->buffer);
-    lines->file = NULL;
+    lines->source = NULL;
     lines->buffer = NULL;
 }
 
@@ -84,18 +85,13 @@ static int fill(struct flame_lines *lines)
     lines->end -= lines->at;
     lines->at = 0;
     while (!lines->ended && lines->end < BUFFER_BYTES) {
-        int got =
-            gzread(lines->file, lines->buffer + lines->end, (unsigned)(BUFFER_BYTES - lines->end));
-        int code = Z_OK;
-        const char *why = got <= 0 ? gzerror(lines->file, &code) : "";
-        if (got < 0 && code == Z_ERRNO)
-            return err_set(errno, "%s: cannot be read: %s", lines->name, why);
-        if (got < 0 || code == Z_BUF_ERROR)
-            lines->damage.cut = true;
-        if (got <= 0)
-            lines->ended = true;
-        else
-            lines->end += (size_t)got;
+        long got =
+            flame_bytes_read(lines->source, lines->buffer + lines->end, BUFFER_BYTES - lines->end);
+        if (got < 0)
+            return err_set((int)-got, "%s: cannot be read: %s", lines->name, strerror((int)-got));
+        lines->ended = got == 0;
+        lines->damage.cut = lines->ended && flame_bytes_cut(lines->source);
+        lines->end += (size_t)got;
         if (got > 0)
             break;
     }
@@ -126,8 +122,13 @@ int flame_lines_next(struct flame_lines *lines, const char **text, size_t *lengt
                 return result;
             continue;
         }
-        if (!newline && there == 0)
+        /* of a line that breaks off with the compressed data even the number may be a part */
+        bool part = !newline && lines->ended && lines->damage.cut;
+        if (!newline && (there == 0 || part)) {
+            lines->at = lines->end;
+            lines->damage.whole = lines->line;
             return 0;
+        }
         size_t line = newline ? (size_t)(newline - begin) : there;
         bool rest = lines->skipping;
         bool too_long = line > FLAME_LINE_MAX;

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <zlib.h>
 
 /*
  * The lines of a text of any size, gzipped or not, and what was wrong with some of them.
@@ -19,7 +18,8 @@ struct flame_damage {
         uint64_t line;
         const char *why; /* static */
     } first[FLAME_DAMAGE_SHOWN];
-    bool cut; /* the compressed data break off or are damaged */
+    bool cut;       /* the compressed data break off or are damaged */
+    uint64_t whole; /* how many lines came before that, all of them whole */
 };
 
 void flame_damage_add(struct flame_damage *damage, uint64_t line, const char *why);
@@ -28,13 +28,15 @@ void flame_damage_add(struct flame_damage *damage, uint64_t line, const char *wh
 void flame_damage_text(const struct flame_damage *damage, const char *file, char *text,
                        size_t size);
 
+struct flame_bytes;
+
 struct flame_lines {
-    gzFile file;
-    const char *name; /* weak; for messages */
-    char *buffer;     /* owned */
-    size_t at, end;   /* what is not handed out yet */
-    uint64_t line;    /* number of the line that was handed out last, from 1 */
-    uint64_t bytes;   /* handed out so far */
+    struct flame_bytes *source; /* owned: the file's */
+    const char *name;           /* weak; for messages */
+    char *buffer;               /* owned */
+    size_t at, end;             /* what is not handed out yet */
+    uint64_t line;              /* number of the line that was handed out last, from 1 */
+    uint64_t bytes;             /* handed out so far */
     bool ended;
     bool skipping; /* the rest of a line that is too long */
     struct flame_damage damage;
@@ -48,8 +50,9 @@ struct flame_lines {
 int flame_lines_open(struct flame_lines *lines, const char *name);
 void flame_lines_close(struct flame_lines *lines);
 
-/* The next line without its end; weak, until the next call. 1; 0: there are no more; negative errno
- * with the message when reading fails. */
+/* The next line without its end; weak, until the next call. 1; 0: there are no more (what is left
+ * of a line where compressed data break off is none: damage.whole tells); negative errno with the
+ * message when reading fails. */
 int flame_lines_next(struct flame_lines *lines, const char **text, size_t *length);
 
 /* The lines that the buffer holds from the next one on, without handing them out: for finding out

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "profile_rows.h"
 
 static const struct flame_reader *const readers[] = {&flame_read_perf, &flame_read_collapsed};
 
@@ -24,19 +25,43 @@ const struct flame_reader *flame_reader_by_name(const char *name)
     return NULL;
 }
 
-const struct flame_reader *flame_reader_of(struct flame_lines *lines)
+static bool is_profile(const char *text, size_t length)
 {
+    size_t magic = strlen(PROFILE_MAGIC);
+    return length > magic && memcmp(text, PROFILE_MAGIC " ", magic + 1) == 0;
+}
+
+const struct flame_reader *flame_reader_of(struct flame_lines *lines, const char *name)
+{
+    const struct flame_reader *most = NULL;
     const char *text;
-    size_t length;
+    size_t length, most_lines = 0;
     if (flame_lines_peek(lines, &text, &length) < 0)
         return NULL;
-    for (size_t i = 0; i < READER_COUNT; i++)
-        if (readers[i]->looks_like(text, length))
-            return readers[i];
+    if (is_profile(text, length)) {
+        err_set(EBADMSG,
+                "%s: is a saved profile, which holds sums and no stacks: a flame graph needs the "
+                "trace that it was made of",
+                lines->name);
+        return NULL;
+    }
+    if (name)
+        return flame_reader_by_name(name);
+    for (size_t i = 0; i < READER_COUNT; i++) {
+        size_t count = readers[i]->looks_like(text, length);
+        if (count > most_lines) {
+            most = readers[i];
+            most_lines = count;
+        }
+    }
+    if (most)
+        return most;
     err_set(ENODATA,
-            length ? "%s: neither collapsed stacks nor the output of `perf script`: name what it "
-                     "is with --input"
-                   : "%s: is empty",
+            length > 0 ? "%s: neither collapsed stacks nor the output of `perf script`: name what "
+                         "it is with --input"
+            : lines->damage.cut ? "%s: the compressed data are damaged or break off before the "
+                                  "first line"
+                                : "%s: is empty",
             lines->name);
     return NULL;
 }

@@ -33,8 +33,10 @@ struct flame_reader {
     const char *text;
     uint32_t attributes; /* what its samples know: bits of enum flame_attribute */
     bool timed;          /* whether they may know when they were */
-    /* Whether the text, the beginning of a file, may be of this kind. */
-    bool (*looks_like)(const char *text, size_t length);
+    bool events;         /* whether they may be of several events */
+    /* How many of the first lines of the text, the beginning of a file, are of this kind: one odd
+     * line does not make it another. */
+    size_t (*looks_like)(const char *text, size_t length);
     /* Reads to the end. Negative errno with the message: the file cannot be read on, or memory. */
     int (*read)(struct flame_lines *lines, const struct flame_read_options *options,
                 struct flame_fold *fold, struct flame_read_counts *counts);
@@ -43,12 +45,14 @@ struct flame_reader {
 /* NULL with a message that lists the names. */
 const struct flame_reader *flame_reader_by_name(const char *name);
 
-/* The kind of file that the lines are. NULL with the message when it is none of them. */
-const struct flame_reader *flame_reader_of(struct flame_lines *lines);
+/* The kind of file that the lines are: `name`, or that of most of the first ones when it is NULL.
+ * NULL with the message when it is none of them, or a saved profile, which has no stacks. */
+const struct flame_reader *flame_reader_of(struct flame_lines *lines, const char *name);
 
 extern const struct flame_reader flame_read_collapsed, flame_read_perf;
 
-/* Whether the text, the beginning of collapsed stacks, has two columns: a comparison. */
+/* Whether the text, the beginning of collapsed stacks, has two columns, each with a number: a
+ * comparison. */
 bool flame_has_two_columns(const char *text, size_t length);
 
 #endif

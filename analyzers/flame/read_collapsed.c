@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "perf_lines.h"
 
 enum { PREVIOUS_FRAMES = 256 };
 
@@ -242,21 +243,23 @@ static int read_all(struct flame_lines *lines, const struct flame_read_options *
     return result < 0 ? result : 0;
 }
 
-/* One of the first lines ends with a number, behind something else. */
-static bool looks_like(const char *text, size_t length)
+/* Lines that end with a number, behind something else, and are no sample's first line. */
+static size_t looks_like(const char *text, size_t length)
 {
     struct number numbers[2];
-    for (int lines = 0; length > 0 && lines < 16; lines++) {
+    struct perf_header header;
+    size_t found = 0;
+    for (int lines = 0; length > 0 && lines < 1000; lines++) {
         const char *end = memchr(text, '\n', length);
         size_t line = end ? (size_t)(end - text) : length;
         size_t used = line > 0 && text[line - 1] == '\r' ? line - 1 : line;
         if (*text != ' ' && *text != '\t' && take_numbers(text, &used, numbers, false) > 0)
-            return true;
+            found += !perf_header_parse(text, line, true, &header);
         line += end ? 1 : 0;
         text += line;
         length -= line;
     }
-    return false;
+    return found;
 }
 
 bool flame_has_two_columns(const char *text, size_t length)

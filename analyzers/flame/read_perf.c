@@ -32,6 +32,7 @@ struct perf_state {
     struct flame_read_counts *counts;
     bool headless;  /* samples have no first line: they begin behind an empty one */
     bool open;      /* a sample was begun */
+    bool one_line;  /* the last one was a line of its own: its source line may follow */
     bool addresses; /* its frames have some */
     bool wanted;
     struct perf_header header;
@@ -142,6 +143,7 @@ static int begin_sample(struct perf_state *state)
     struct perf_frame frame;
     state->open = true;
     state->addresses = false;
+    state->one_line = false;
     state->frame_count = 0;
     state->wanted = event_wanted(state);
     int result = flame_name(&flame_fold_tree(state->fold)->names, state->header.comm,
@@ -153,8 +155,17 @@ static int begin_sample(struct perf_state *state)
         result = state->wanted ? add_frame(state, &frame) : 0;
         if (result == 0)
             result = close_sample(state);
+        state->one_line = true;
     }
     return result;
+}
+
+/* Behind a sample that is a line of its own: what has no address tells of it, its source line. */
+static bool is_source_line(const struct perf_state *state, const char *text, size_t length)
+{
+    bool has_address;
+    perf_frame_split(&text, &length, &has_address);
+    return state->one_line && !state->open && !has_address && length > 0;
 }
 
 static int take_line(struct perf_state *state, const char *text, size_t length)
@@ -167,6 +178,8 @@ static int take_line(struct perf_state *state, const char *text, size_t length)
             return result;
         if (perf_header_parse(text, length, indented, &state->header))
             return begin_sample(state);
+        if (indented && is_source_line(state, text, length))
+            return 0;
         if (state->headless && perf_frame_parse(text, length, &frame)) {
             result = begin_sample(state);
             if (result == 0)
@@ -204,8 +217,9 @@ static bool is_blank(const char *text, size_t length)
 
 /* What the first lines of a file are. */
 struct beginning {
-    bool headers; /* some are the first lines of samples */
-    bool frames;  /* some are frames, or samples with one */
+    bool headers;  /* some are the first lines of samples */
+    size_t frames; /* so many are frames, or samples with one */
+    size_t heads;  /* so many can be nothing but the first lines of samples */
 };
 
 static struct beginning look_at(const char *text, size_t length)
@@ -219,12 +233,13 @@ static struct beginning look_at(const char *text, size_t length)
         bool indented = line > 0 && (*text == ' ' || *text == '\t');
         if (line > 0 && *text != '#' && perf_header_parse(text, line, indented, &header)) {
             found.headers = true;
-            found.frames |= header.rest_length > 0 &&
+            found.heads += perf_header_parse(text, line, true, &header);
+            found.frames += header.rest_length > 0 &&
                             perf_frame_parse(header.rest, header.rest_length, &frame) &&
                             frame.has_address;
         } else if (indented && perf_frame_parse(text, line, &frame)) {
             bool named = frame.has_address && frame.length > 0 && frame.name[0] != '[';
-            found.frames |= frame.has_module || named || (*text == '\t' && frame.has_address);
+            found.frames += frame.has_module || named || (*text == '\t' && frame.has_address);
         }
         line += end ? 1 : 0;
         text += line;
@@ -233,9 +248,10 @@ static struct beginning look_at(const char *text, size_t length)
     return found;
 }
 
-static bool looks_like(const char *text, size_t length)
+static size_t looks_like(const char *text, size_t length)
 {
-    return look_at(text, length).frames;
+    struct beginning found = look_at(text, length);
+    return found.frames > 0 ? found.frames + found.heads : 0;
 }
 
 static int read_all(struct flame_lines *lines, const struct flame_read_options *options,
@@ -278,6 +294,7 @@ const struct flame_reader flame_read_perf = {
     .text = "the output of perf script",
     .attributes = 1u << FLAME_BY_KIND | 1u << FLAME_BY_POOL | 1u << FLAME_BY_THREAD,
     .timed = true,
+    .events = true,
     .looks_like = looks_like,
     .read = read_all,
 };

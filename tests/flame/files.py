@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 OPTRAIL = os.environ["OPTRAIL"]
 STACKS = "a;b;c 10\na;b 5\na;d;c 20\nx 3\n"
@@ -141,6 +142,42 @@ class Files(unittest.TestCase):
         self.flame("--format", "collapsed", self.file(data[:len(data) // 2]), status=1)
         self.assertIn("compressed data are damaged or break off", self.said)
 
+    def test_before_a_damage_of_compressed_data_all_whole_lines_are_read(self):
+        lines = [f"main;f{number} {number * 1000003 % 9973}\n" for number in range(1, 20001)]
+        data = bytearray(gzip.compress("".join(lines).encode()))
+        whole = len(data) // 2
+        # what is inflated of the first half, and there the last line that is whole
+        text = zlib.decompressobj(31).decompress(bytes(data[:whole])).decode()
+        expected = {line.rsplit(" ", 1)[0]: line.rsplit(" ", 1)[1].strip()
+                    for line in lines[:text.count("\n")]}
+        self.assertEqual(self.collapsed(bytes(data[:whole]), status=1), expected)
+        self.assertIn(f"the compressed data are damaged or break off behind line {len(expected)}\n",
+                      self.said)
+        # members in a row, of which the second one is damaged: the first is there
+        for second in (data[:40], data[:10] + b"\xff" * 30):
+            self.assertEqual(self.collapsed(gzip.compress(b"a;b 5\n") + bytes(second), status=1)
+                             .get("a;b"), "5")
+        self.assertEqual(self.collapsed(gzip.compress(b"a;b 5\n") + gzip.compress(b"a;b 7\n")),
+                         {"a;b": "12"})
+        # so little of it that there is no line
+        for length in (3, 12):
+            self.flame(self.file(bytes(data[:length])), status=1)
+            self.assertIn("damaged or break off before the first line", self.said)
+
+    def test_one_odd_line_does_not_make_it_another_kind(self):
+        self.assertEqual(self.collapsed("m;a 10\nm;b 5\n\t7\n", status=1), {"m;a": "10", "m;b": "5"})
+        self.assertIn("1 line could not be used: line 3 (no stack before the number)", self.said)
+        self.assertEqual(self.collapsed("m;a 10\n\n" + PERF)["two words;[unknown];[tool];"
+                                                                     "ns::g;ns::f;do_syscall_64"], "1")
+
+    def test_a_profile_has_no_stacks(self):
+        profile = b"optrail-profile 1\nrun a 10\nrun b 20\n"
+        for content in (profile, gzip.compress(profile)):
+            for options in ([], ["--input", "perf"], ["--input", "collapsed"]):
+                self.flame(*options, self.file(content), status=1)
+                self.assertIn("is a saved profile", self.said)
+                self.assertIn("needs the trace", self.said)
+
     def test_perf_script_is_understood(self):
         got = self.collapsed(PERF)
         self.assertEqual(got, {
@@ -155,6 +192,12 @@ class Files(unittest.TestCase):
                          {"[unknown];[tool];ns::g;ns::f;do_syscall_64": "250000"})
         self.assertEqual(self.collapsed(PERF, "--from", "0.4", "--to", "0.6"),
                          {"tp_osd_tp;main;ns::{lambda#1}::operator()": "1"})
+        # an event that only one of the files has; collapsed stacks have none
+        both = self.file(PERF, "1"), self.file(PERF.replace("context-switches", "cycles"), "2")
+        self.flame("--format", "collapsed", "--event", "context-switches", *both)
+        self.assertIn("2: none of its 4 samples is of the event that --event chooses", self.said)
+        self.flame("--event", "cycles", both[0], self.file(STACKS), status=2)
+        self.assertIn("does not tell what --event needs", self.said)
 
     def test_perf_script_with_other_fields(self):
         for text, expected in (
@@ -162,6 +205,7 @@ class Files(unittest.TestCase):
                 ("\t    7f0012345678 f\n\t    7f0012345679 main\n\n", "[not known];main;f"),
                 ("  a comm  12/13  1.5:  1 cycles:  7f0012345678 f+0x1 (/x)\n", "a comm;f"),
                 ("  a comm 12 7f0012345678 f\n", "a comm;f"),
+                ("  a comm 12  1.5:  101 cycles:  7f0012345678 f+0x1 (/x)\n  f.c:28\n", "a comm;f"),
                 ("comm 12 1.5: \n\tf (/x)\n\tmain (/x)\n\n", "comm;main;f")):
             self.assertEqual(self.collapsed(text), {expected: "1"}, text)
 
@@ -205,6 +249,13 @@ class Files(unittest.TestCase):
         self.assertEqual([one["endValue"] for one in scope["profiles"]], [20, 40])
         # a name that ends with a number is no second column
         self.assertEqual(self.collapsed("a;new 16 5\nb 1\n"), {"a;new 16": "5", "b": "1"})
+        # what is a comparison already is no side of another one, unless it is said to be none
+        two = self.file("a;b 3 4\n", "two")
+        for arguments in (["--diff", before, two], ["--diff", two, after], [before, two]):
+            self.flame(*arguments, status=2)
+            self.assertIn("two numbers in each line: it is a comparison already", self.said)
+        out = self.flame("--diff", "--input", "collapsed", "--format", "collapsed", before, two)
+        self.assertIn("a;b 3 0 4\n", out.decode())
 
     def test_the_file_name_tells_the_format(self):
         file = self.file(STACKS)

@@ -81,6 +81,13 @@ class Runs(unittest.TestCase):
         one = self.series("--path", str(STORE), "1:trace")
         self.assertAlmostEqual(one["points"][0]["ops_per_s"], 1e9 / 1.5e6, delta=5)
         self.assertAlmostEqual(one["points"][0]["latency_ns"], 500e3, delta=1)
+        # so is its profile, with the same figures; but not beside it
+        subprocess.run([OPTRAIL, "report", "--path", STORE, "--save", "profile", "trace"],
+                       cwd=self.place, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(self.series("1:profile")["points"], one["points"])
+        done = self.scale("--path", str(STORE), "1:profile", "2:trace")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the same run", done.stderr)
 
     def test_a_depth_that_is_none(self):
         (self.place / "r.json").write_text(json.dumps(report(1)))
