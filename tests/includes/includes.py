@@ -36,7 +36,7 @@ ALLOWED = {
     "analyzers/locks": ["analyzers/profile", "analyzers/read", "tracepoints"],
     "analyzers/fold": ["bpf/fold", "analyzers/profile", "analyzers/locks", "analyzers/trail", "analyzers/model", "analyzers/report",
                        "tracepoints"],
-    "analyzers/flame": ["analyzers/read", "analyzers/trail", "analyzers/locks", "analyzers/model",
+    "analyzers/flame": ["analyzers/profile", "analyzers/read", "analyzers/trail", "analyzers/locks", "analyzers/model",
                         "analyzers/fold", "analyzers/report", "bpf/fold", "tracepoints"],
     "analyzers/render": ["analyzers/report"],
     "analyzers/analysis": ["analyzers/profile", "analyzers/read", "analyzers/locks", "analyzers/trail", "analyzers/model",
