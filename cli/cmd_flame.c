@@ -7,6 +7,7 @@
 
 #include "common_options.h"
 #include "err.h"
+#include "escape.h"
 #include "flame_files.h"
 #include "flame_live.h"
 #include "flame_recorded.h"
@@ -303,6 +304,14 @@ static int make_title(struct flame_tree *tree, const char *what)
     return flame_tree_set(&tree->title, text);
 }
 
+/* Names in it are those of others' files. */
+static void say(FILE *said, const char *note)
+{
+    char shown[4096];
+    escape_for_terminal(note, shown, sizeof(shown));
+    fprintf(said, "optrail: %s\n", shown);
+}
+
 /* Writes what was made, and to `said` what could not be. `result` and the message in place: of the
  * making, which may have met damage. */
 static int deliver(const struct flame_renderer *renderer, const struct flame_result *made,
@@ -312,9 +321,9 @@ static int deliver(const struct flame_renderer *renderer, const struct flame_res
     snprintf(damage, sizeof(damage), "%s", err_message());
     for (size_t i = 0; made->tree && i < made->tree->note_count; i++)
         if (result == 0 || strcmp(made->tree->notes[i], damage) != 0)
-            fprintf(said, "optrail: %s\n", made->tree->notes[i]);
+            say(said, made->tree->notes[i]);
     for (size_t i = 0; made->timeline && i < made->timeline->note_count; i++)
-        fprintf(said, "optrail: %s\n", made->timeline->notes[i]);
+        say(said, made->timeline->notes[i]);
     int written = made->tree ? make_title(made->tree, made->what) : 0;
     if (written == 0)
         written = write_output(renderer, made);

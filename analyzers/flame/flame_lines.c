@@ -45,6 +45,9 @@ void flame_damage_text(const struct flame_damage *damage, const char *file, char
         snprintf(text + used, size - used,
                  "%sthe compressed data are damaged or break off behind line %" PRIu64,
                  damage->count ? "; " : "", damage->whole);
+    used = strlen(text);
+    if (damage->unread)
+        snprintf(text + used, size - used, "; it is no text, and the rest was not read");
 }
 
 int flame_lines_open(struct flame_lines *lines, const char *name)
@@ -108,6 +111,15 @@ int flame_lines_peek(struct flame_lines *lines, const char **text, size_t *lengt
     return result;
 }
 
+/* What is no text, a device say, may have no end. */
+static int give_up(struct flame_lines *lines)
+{
+    lines->damage.unread = true;
+    lines->at = lines->end = 0;
+    lines->ended = true;
+    return 0;
+}
+
 int flame_lines_next(struct flame_lines *lines, const char **text, size_t *length)
 {
     size_t searched = 0;
@@ -139,8 +151,14 @@ int flame_lines_next(struct flame_lines *lines, const char **text, size_t *lengt
         searched = 0;
         if (too_long && !rest)
             flame_damage_add(&lines->damage, lines->line, "longer than 1 MiB");
+        lines->skipped = too_long || rest ? lines->skipped + line : 0;
+        if (lines->skipped > FLAME_SKIP_MAX)
+            return give_up(lines);
         if (too_long || rest)
             continue;
+        lines->binary += memchr(begin, '\0', line) != NULL;
+        if (lines->binary > FLAME_BINARY_MAX)
+            return give_up(lines);
         *text = begin;
         *length = line > 0 && begin[line - 1] == '\r' ? line - 1 : line;
         return 1;

@@ -20,6 +20,7 @@ struct flame_damage {
     } first[FLAME_DAMAGE_SHOWN];
     bool cut;       /* the compressed data break off or are damaged */
     uint64_t whole; /* how many lines came before that, all of them whole */
+    bool unread;    /* it looked like no text, and was not read to its end */
 };
 
 void flame_damage_add(struct flame_damage *damage, uint64_t line, const char *why);
@@ -37,13 +38,19 @@ struct flame_lines {
     size_t at, end;             /* what is not handed out yet */
     uint64_t line;              /* number of the line that was handed out last, from 1 */
     uint64_t bytes;             /* handed out so far */
+    uint64_t binary;            /* lines with a zero byte in them */
     bool ended;
-    bool skipping; /* the rest of a line that is too long */
+    bool skipping;  /* the rest of a line that is too long */
+    size_t skipped; /* of that line, so far */
     struct flame_damage damage;
 };
 
 /* Longer lines are damage. */
 #define FLAME_LINE_MAX (1u << 20)
+/* A longer one is the last that is read: what has no lines may have no end. */
+#define FLAME_SKIP_MAX (64u << 20)
+/* After more lines with a zero byte in them it is no text. */
+#define FLAME_BINARY_MAX 10000u
 
 /* Opens the file; "-" is standard input. Negative errno with the message that names it. Not to be
  * moved while it is open. */

@@ -15,6 +15,7 @@
 #define MAX_POINTS 4096 /* of a series */
 #define MAX_SERIES 64
 #define MAX_LINE   4096
+#define MAX_BYTES  (16u << 20)
 #define NO_COLUMN  MAX_WORDS
 
 enum column { COLUMN_DEPTH, COLUMN_RATE, COLUMN_LATENCY, COLUMN_COUNT };
@@ -42,6 +43,7 @@ static const struct {
 struct table {
     const char *name; /* weak */
     unsigned line;
+    size_t bytes;                 /* up to here */
     size_t columns[COLUMN_COUNT]; /* which word; NO_COLUMN: none */
     size_t fields;                /* at most in a row */
     double unit_ns;
@@ -249,8 +251,6 @@ static int take_line(struct table *table, char *line, size_t length)
 {
     char text[MAX_LINE], *words[MAX_WORDS];
     double value;
-    if (strlen(line) != length || length >= MAX_LINE)
-        return complain(table, "no text, or a line of more than 4,095 bytes: is this a table?");
     while (length > 0 && isspace((unsigned char)line[length - 1]))
         line[--length] = '\0';
     while (isspace((unsigned char)*line))
@@ -275,6 +275,27 @@ static int take_line(struct table *table, char *line, size_t length)
     return 0;
 }
 
+/* A line, as far as one may be long: what has no lines, or no end, is told at the first one. 1: it
+ * is there, 0: there is none any more, or a negative errno. */
+static int read_line(struct table *table, FILE *in, char line[MAX_LINE], size_t *length)
+{
+    int byte;
+    *length = 0;
+    table->line++;
+    while ((byte = getc(in)) != EOF) {
+        table->bytes++;
+        if (byte == '\0' || *length == MAX_LINE - 1)
+            return complain(table, "no text, or a line of more than 4,095 bytes: is this a table?");
+        if (table->bytes > MAX_BYTES)
+            return complain(table, "more than 16 MiB: is this a table?");
+        line[(*length)++] = (char)byte;
+        if (byte == '\n')
+            break;
+    }
+    line[*length] = '\0';
+    return *length > 0;
+}
+
 int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
 {
     struct table table = {.name = name,
@@ -282,17 +303,16 @@ int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
                           .fields = COLUMN_COUNT,
                           .unit_ns = 1e6,
                           .scaling = scaling};
-    size_t before = scaling->series_count, room = 0;
-    char *line = NULL;
-    ssize_t length;
-    int result = 0;
-    while (result == 0 && (length = getline(&line, &room, in)) >= 0) {
+    size_t before = scaling->series_count, length;
+    char line[MAX_LINE];
+    int result, got;
+    do {
+        result = got = read_line(&table, in, line, &length);
         /* spreadsheets begin a file with a byte order mark */
-        size_t mark = table.line == 0 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-        table.line++;
-        result = take_line(&table, line + mark, (size_t)length - mark);
-    }
-    free(line);
+        size_t mark = table.line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        if (got > 0)
+            result = take_line(&table, line + mark, length - mark);
+    } while (got > 0 && result == 0);
     if (result == 0 && ferror(in))
         result = err_set(EIO, "%s: cannot be read", name);
     if (result == 0 && scaling->series_count == before)

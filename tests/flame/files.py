@@ -178,6 +178,18 @@ class Files(unittest.TestCase):
                 self.assertIn("is a saved profile", self.said)
                 self.assertIn("needs the trace", self.said)
 
+    def test_names_of_events_do_not_move_the_cursor(self):
+        self.flame("--input", "perf", self.file(PERF.replace("cpu-clock", "cpu\033[31m")))
+        self.assertIn("\\x1b[31m", self.said)
+        self.assertNotIn("\033", self.said)
+
+    def test_what_is_no_text_is_not_read_to_its_end(self):
+        for form in ("collapsed", "perf"):
+            for device in ("/dev/zero", "/dev/urandom"):
+                self.flame("--input", form, device, status=1, timeout=60)
+                self.assertIn("could not be used", self.said)
+                self.assertIn("it is no text, and the rest was not read", self.said)
+
     def test_perf_script_is_understood(self):
         got = self.collapsed(PERF)
         self.assertEqual(got, {

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -198,6 +199,25 @@ class Tables(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1)
             self.assertIn(f"standard input:{line}: ", done.stderr)
             self.assertIn(words, done.stderr)
+
+    def test_what_has_no_end_is_told_at_once(self):
+        for command, words in (("cat /dev/zero", ":1: no text"), ("cat /dev/zero | tr '\\0' 1", "4,095 bytes"),
+                               ("yes '# a comment'", "more than 16 MiB"), ("yes 1 10", "4,096 rows")):
+            with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, start_new_session=True) as endless:
+                try:
+                    done = subprocess.run([OPTRAIL, "scale", "-"], stdin=endless.stdout,
+                                          capture_output=True, text=True, timeout=60)
+                finally:
+                    endless.stdout.close()
+                    os.killpg(endless.pid, signal.SIGKILL)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        done = subprocess.run([OPTRAIL, "scale", "/dev/zero"], capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("/dev/zero:1: no text", done.stderr)
 
     def test_no_rows_at_all(self):
         for text in ("", "\n\n", "# nothing\n", "only words\nand more\n"):
