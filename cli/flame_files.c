@@ -89,7 +89,7 @@ static int tell(struct flame_tree *tree, const char *file, const struct flame_re
         result = flame_tree_note(tree, "%s: %" PRIu64 " number%s rounded", file, counts->rounded,
                                  counts->rounded == 1 ? " with a fraction was"
                                                       : "s with a fraction were");
-    if (result == 0 && (counts->damage.count > 0 || counts->damage.cut)) {
+    if (result == 0 && (counts->damage.count > 0 || counts->damage.cut || counts->damage.unread)) {
         flame_damage_text(&counts->damage, file, damage, size);
         result = flame_tree_note(tree, "%s", damage);
     }

@@ -47,7 +47,8 @@ void flame_damage_text(const struct flame_damage *damage, const char *file, char
                  damage->count ? "; " : "", damage->whole);
     used = strlen(text);
     if (damage->unread)
-        snprintf(text + used, size - used, "; it is no text, and the rest was not read");
+        snprintf(text + used, size - used, "%sit is no text, and the rest was not read",
+                 damage->count || damage->cut ? "; " : "");
 }
 
 int flame_lines_open(struct flame_lines *lines, const char *name)
