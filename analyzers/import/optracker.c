@@ -94,8 +94,10 @@ static void take_event(struct dump *dump, const struct tolerant_node *node)
     struct event event = {.text = tolerant_text(node, "event")};
     double duration;
 
+    /* Of two events at nearly one time the tracker may see the second one first: its time since
+     * the one before is then below 0, and wraps around. The times tell it right. */
     if (tolerant_number(node, "duration", &duration) && (duration > 4e9 || duration < 0))
-        import_count(dump->import, "wrapped_durations", 1);
+        import_count(dump->import, "wrapped_event_durations", 1);
     if (!time_stamp_read(tolerant_text(node, "time"), &event.ns)) {
         import_count(dump->import, "events_without_time", 1);
         return;

@@ -313,6 +313,7 @@ static const struct {
     {"damaged_streams", NULL}, /* a note says more */
     {"events_out_of_order", "told out of order"},
     {"wrapped_durations", "whose duration wrapped around: ignored"},
+    {"wrapped_event_durations", NULL}, /* the events' times are what counts */
     {"repeated_events", "told twice"},
     {"events_without_time", "without a time"},
     {"rows_unusable", "rows that could not be used"},

@@ -162,6 +162,14 @@ class Wrong(unittest.TestCase):
         report = read(json.dumps(dump(bad)))
         self.assertEqual(report["ops"][0]["total_ns"], 400000000)
         self.assertEqual(report["counts"]["other"], {"wrapped_durations": 1})
+        # as Pacific writes it for nearly every op: one event's own duration, beside a sound time
+        bad = op()
+        bad["type_data"]["events"][1]["duration"] = 4294967295.9999995
+        report = read(json.dumps(dump(bad)))
+        self.assertEqual(report["ops"], read(json.dumps(dump(op())))["ops"])
+        self.assertEqual(report["counts"]["other"], {"wrapped_event_durations": 1})
+        done = run(json.dumps(dump(bad)).encode(), "--format", "text")
+        self.assertNotIn(b"wrapped around", done.stdout)
         done = run(json.dumps(dump({**one, "duration": 0})).encode(), "--format", "text")
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"1 op of unknown latency: one event, and no duration that can be",

@@ -109,7 +109,7 @@ class Readings(unittest.TestCase):
     def test_what_cannot_be_used_is_counted(self):
         self.assertEqual(load("osdtrace.txt")["counts"]["other"]["rows_unusable"], 3)
         counts = load("historic-wrapped-duration.txt")["counts"]["other"]
-        self.assertEqual((counts["wrapped_durations"], counts["events_out_of_order"]), (1, 1))
+        self.assertEqual((counts["wrapped_event_durations"], counts["events_out_of_order"]), (1, 1))
 
     def test_figures_have_their_units(self):
         self.assertAlmostEqual(figure(load("perf-dump.txt"), "loadavg"), 2.02)
