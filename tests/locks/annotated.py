@@ -24,6 +24,7 @@ OPTRAIL, MINISTORE, LOAD, MAKE_TRACE, PATHS = sys.argv[1:6]
 EVENT = re.compile(r"^\[(\d+):(\d+):(\d+)\.(\d+)\] .*optrail:(\w+): .*\{ pid = (\d+), tid = (\d+), "
                    r'key = (0x[0-9A-F]+), \w+ = (\d+|"[^"]*"), \w+ = (\d+) \}$')
 INDEX = "filestore_index_"
+OPEN = "filestore_lfn_open_"
 TOLD = ("lock_request", "lock_acquired", "lock_released", "lock_named")
 Event = collections.namedtuple("Event", "ns point pid tid key arg0 arg1")
 
@@ -38,7 +39,7 @@ def started(*command, **options):
         process.wait()
 
 
-def record(place):
+def record(place, seconds):
     log = place / "log"
     with open(log, "w") as out, started(
             MINISTORE, "--port", "0", "--store", "filestore", "--data", place / "data",
@@ -49,8 +50,8 @@ def record(place):
              if line.startswith("listening on ") and line.endswith("\n")), None))
         with started(LOAD, "write", "60", "--port", port, "--depth", "8", "--quiet",
                      stdout=subprocess.DEVNULL):
-            subprocess.run([OPTRAIL, "record", "-p", str(daemon.pid), "--locks", "-d", "2", "-o",
-                            str(place / "trace")], check=True)
+            subprocess.run([OPTRAIL, "record", "-p", str(daemon.pid), "--locks", "-d",
+                            str(seconds), "-o", str(place / "trace")], check=True)
 
 
 def read(trace):
@@ -86,9 +87,15 @@ class Thread:
 
 def check_waits(events):
     """Each captured wait stands between its thread's request and its acquisition; its owner is one
-    that has the lock, in the middle of lfn_open, or has been given it and will say so next."""
+    that has the lock, in the middle of lfn_open, or has been given it and will say so next. Until
+    when, and the part of the waiting at whose end the owner was still in its lfn_open: None if there
+    were too few."""
     lock = next(event.arg0 for event in events if event.point == INDEX + "request")
     threads, asked, waited, captured = collections.defaultdict(Thread), {}, 0, 0
+    opening = collections.defaultdict(Thread)
+    for event in events:
+        if event.point.startswith(OPEN):
+            opening[event.tid].add(event)
     told = [event for event in events if event.point.startswith(INDEX)]
     for event in told:
         threads[event.tid].add(event)
@@ -97,7 +104,7 @@ def check_waits(events):
     times = [[event.ns for event in events if event.point == point]
              for point in (INDEX + "request", INDEX + "acquired", INDEX + "released", "lock_waited")]
     begin, end = max(each[0] for each in times), min(each[-1] for each in times)
-    between = owners = holding = waits = 0
+    between = owners = holding = waits = in_the_open = 0
     for number, event in enumerate(events):
         length = event.arg0 if event.point == "lock_waited" else 0
         if event.ns - length < begin or event.ns > end:
@@ -119,13 +126,16 @@ def check_waits(events):
             then = bisect.bisect(taken, (since, 0))
             holding += (threads[owner].last(since) == INDEX + "acquired"
                         or then < len(taken) and taken[then][1] == owner)
+            in_the_open += event.arg0 * (opening[owner].last(event.ns) == OPEN + "begin")
     print(f"{waits} waits for the index, {between} between request and acquisition; {owners} owners, "
           f"{holding} of them have it; {captured / 1e6:.0f} ms captured, {waited / 1e6:.0f} ms told")
-    assert waits > 100 and between >= 0.98 * waits
+    if waits <= 100:
+        return None, None
+    assert between >= 0.98 * waits
     # between the lock and what is told of it a thread may lose its CPU
     assert owners > 0.8 * waits and holding >= 0.9 * owners
     assert 0.85 * waited < captured < 1.1 * waited
-    return end
+    return end, in_the_open / captured
 
 
 def without_words(events, place):
@@ -146,20 +156,26 @@ def without_words(events, place):
 
 def main():
     tracing.need_tracing()
-    with tempfile.TemporaryDirectory() as directory:
-        place = pathlib.Path(directory)
-        record(place)
-        events = read(place / "trace")
-        names = {event.arg0 for event in events if event.point == "lock_named"}
-        assert {'"pg.lock"', '"journal.lock"', '"filestore.index"'} <= names, names
-        end = check_waits(events)
-        report = without_words([event for event in events if event.ns <= end], place)
+    for seconds in (2, 8, 24):  # a busy machine has few waits, and probes that come and go late
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory)
+            record(place, seconds)
+            events = read(place / "trace")
+            names = {event.arg0 for event in events if event.point == "lock_named"}
+            assert {'"pg.lock"', '"journal.lock"', '"filestore.index"'} <= names, names
+            end, in_the_open = check_waits(events)
+            if end:
+                report = without_words([event for event in events if event.ns <= end], place)
+                break
+    assert end, "never more than 100 waits for the index"
     lock = report["locks"][0]
     print({name: lock[name] for name in ("name", "waits", "wait_total_ns", "waiters", "holders")})
-    # which stage the holder was in is looked up when the wait ends: it may be a little further then
-    for which, least in (("waiters", 0.9), ("holders", 0.6)):
-        part = sum(row["share"] for row in lock[which] if row["name"] == "filestore.lfn_open")
-        assert lock[which][0]["name"] == "filestore.lfn_open" and part > least, (which, lock[which])
+    assert lock["waiters"][0]["name"] == "filestore.lfn_open" and lock["waiters"][0]["share"] > 0.9
+    # which stage the holder was in is looked up when the wait ends: it may be further then, and is
+    # where a waiter gets its CPU late
+    part = sum(row["share"] for row in lock["holders"] if row["name"] == "filestore.lfn_open")
+    print(f"holders in lfn_open {part:.2f}, in truth {in_the_open:.2f}")
+    assert abs(part - in_the_open) < 0.1, (lock["holders"], in_the_open)
 
 
 main()
