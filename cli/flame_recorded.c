@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "err.h"
+#include "flame_known.h"
 #include "flame_samples.h"
 #include "interrupt.h"
 #include "record.h"
@@ -37,6 +39,23 @@ static int draw(const struct flame_request *request, const struct flame_renderer
     return flame_run_traces(&drawn, renderer, timeline_ops, deliver);
 }
 
+/* What no op can be called is said before anything is recorded. */
+static int check_names(const struct flame_request *request, const struct target_options *chosen)
+{
+    struct target *targets = NULL;
+    size_t count = 0;
+    int result = target_options_check(chosen);
+    if (result < 0 || (!request->options.op && !request->options.stage))
+        return result;
+    result = target_options_choose(chosen, &targets, &count);
+    if (result == 0)
+        result = flame_check_known(request, targets, count);
+    else if (result == -EINVAL)
+        result = -EBADMSG; /* what was asked for is no wrong use */
+    free(targets);
+    return result;
+}
+
 int flame_run_recorded(const struct flame_request *request,
                        const struct flame_live_options *options,
                        const struct flame_renderer *renderer, size_t timeline_ops,
@@ -53,7 +72,7 @@ int flame_run_recorded(const struct flame_request *request,
                        asked.compare ? "--diff"
                        : asked.event ? "--event"
                                      : "--input");
-    int result = target_options_check(options->targets);
+    int result = check_names(&asked, options->targets);
     if (result == 0)
         result = temporary_trace_make(&trace);
     if (result < 0)

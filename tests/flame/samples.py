@@ -136,6 +136,11 @@ def check_live(process, place):
             drawing.send_signal(number)
             assert drawing.wait(60) == status, (number, drawing.returncode)
         tracing.wait_for("the trace to be removed", lambda: not list(place.iterdir()))
+    for option, name, known in (("--op", "nosuch", "write"), ("--stage", "filestore.nosuch", "filestore.write")):
+        refused = subprocess.run([OPTRAIL, "flame", "-p", str(process.pid), option, name, "-d", "600"],
+                                 capture_output=True, text=True, env=environment, timeout=100)
+        assert refused.returncode == 2 and not list(place.iterdir()), refused
+        assert f"{option}: there is no '{name}' among " in refused.stderr and known in refused.stderr
     failed = subprocess.run([OPTRAIL, *options], capture_output=True, text=True,
                             env=os.environ | {"TMPDIR": str(place / "none")})
     assert failed.returncode == 1 and "TMPDIR" in failed.stderr, failed.stderr
