@@ -396,7 +396,10 @@ const struct command command_flame = {
         "A running process is sampled without any change to it: --kind cpu where it is on a CPU, "
         "offcpu where its threads sleep and what for, runnable where they want a CPU and have "
         "none, wall all three. Where ops are asked for (--op, --stage, --tail and the like) their "
-        "events are recorded with the samples, into a trace in TMPDIR that is drawn and removed. "
+        "events are recorded with the samples, into a trace in TMPDIR that is drawn and removed; "
+        "so are "
+        "the waits of --kind lock, of any process. A type of op or a stage that the daemon's path "
+        "file does not have is refused before anything is recorded. "
         "`optrail record --samples` makes one that stays.\n\n"
         "What could not be read is counted and said, with the numbers of the lines; the rest is "
         "drawn, and the exit status is 1.",

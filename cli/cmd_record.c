@@ -188,6 +188,8 @@ const struct command command_record = {
         "its store, and what was lost or left out, so that the report on it says what a live one "
         "would have said. Several daemons get a directory each within TRACE, with "
         "the process's number in its name where two are called the same.\n\n"
+        "With --locks or --samples any process can be recorded (-p): of one that is no storage "
+        "daemon the trace has these alone.\n\n"
         "With --lttng an LTTng session records daemons that are built with optrail's probes, at a "
         "tenth of the cost of a breakpoint. A session daemon that runs is used; if none does, one "
         "is started for as long as the recording lasts. With --ceph it also records what a Ceph "

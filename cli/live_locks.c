@@ -7,37 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock_feed.h"
 #include "clock_ns.h"
 #include "cpu_use.h"
 #include "err.h"
 #include "event_source.h"
 #include "lock_capture.h"
 #include "lock_feed.h"
+#include "target_options.h"
 
-#define ASK_EVERY_NS 50000000
-
-/* A feed without events, that ends when the time is over: where there are no ops to follow. */
-struct clock_feed {
-    struct event_feed feed;
-    const struct live_locks_options *options; /* weak */
-    struct lock_capture *capture;             /* weak */
-    uint64_t end_ns;                          /* 0: none */
-};
-
-static int pass_time(void *context, struct optrail_event *events, size_t capacity)
+static bool have_ended(void *context)
 {
-    struct clock_feed *clock = context;
-    const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
-    (void)events;
-    (void)capacity;
-    if ((clock->options->stop && *clock->options->stop) ||
-        (clock->end_ns && monotonic_ns() >= clock->end_ns) ||
-        lock_capture_targets_ended(clock->capture))
-        return 0;
-    nanosleep(&pause, NULL);
-    return -EAGAIN;
+    return lock_capture_targets_ended(context);
 }
 
 struct session {
@@ -73,17 +55,12 @@ static int open_capture(struct session *session, const struct live_locks_options
 /* What the one process is called; where there are several, how many there are. */
 static void name_processes(struct session *session, const struct live_locks_options *options)
 {
-    char path[32];
+    struct target target = {.pid = options->pid_count ? options->pids[0] : 0};
     snprintf(session->name, sizeof(session->name), "%zu processes", options->pid_count);
     if (options->pid_count != 1)
         return;
-    snprintf(path, sizeof(path), "/proc/%d/comm", (int)options->pids[0]);
-    FILE *file = fopen(path, "re");
-    if (!file || !fgets(session->name, sizeof(session->name), file))
-        snprintf(session->name, sizeof(session->name), "a process");
-    session->name[strcspn(session->name, "\n")] = '\0';
-    if (file)
-        fclose(file);
+    target_command_name(&target);
+    snprintf(session->name, sizeof(session->name), "%s", target.kind);
 }
 
 static int open_session(struct session *session, const struct live_locks_options *options)
@@ -101,12 +78,7 @@ static int open_session(struct session *session, const struct live_locks_options
         return result;
     session->begin_ns = monotonic_ns();
     name_processes(session, options);
-    session->clock = (struct clock_feed){
-        .feed = {.context = &session->clock, .next = pass_time},
-        .options = options,
-        .capture = session->capture,
-        .end_ns =
-            options->seconds > 0 ? session->begin_ns + (uint64_t)(options->seconds * 1e9) : 0};
+    clock_feed_init(&session->clock, options->seconds, options->stop, have_ended, session->capture);
     if (session->group)
         inner = live_group_feed(session->group);
     result = merged_feed_init(&session->feed, inner);

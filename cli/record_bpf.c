@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "clock_feed.h"
 #include "cpu_use.h"
 #include "err.h"
 #include "plural.h"
@@ -22,8 +23,8 @@
 #include "lock_feed.h"
 #include "record.h"
 #include "record_signals.h"
+#include "record_summary.h"
 #include "sample_feed.h"
-#include "sample_words.h"
 #include "slow_watch.h"
 #include "trace_directory.h"
 #include "trace_writer.h"
@@ -36,7 +37,9 @@ struct recording {
     char name[96]; /* "osd.0" */
     char directory[PATH_MAX];
     struct probe_map *map;
-    struct tracer *tracer;
+    bool unprobed; /* no storage daemon: it has no probes, and its captures are all there is */
+    struct tracer *tracer; /* NULL where it is unprobed */
+    struct clock_feed clock;
     struct lock_capture *locks; /* NULL: not wanted; so the samples */
     struct sample_capture *samples;
     struct lock_feed lock_feed;
@@ -86,6 +89,52 @@ static int see_loss(void *context, uint64_t count, uint64_t begin_ns, uint64_t e
     return consumer ? consumer->lost(consumer->context, count, begin_ns, end_ns) : 0;
 }
 
+/* Of a process without probes, and without the tracer that tells of it otherwise. */
+static int describe_process(const struct recording *recording, struct report *report)
+{
+    report->source.pid = recording->target.pid;
+    int result = report_set_string(&report->source.kind, "bpf");
+    if (result == 0)
+        result = report_set_string(&report->source.daemon, recording->target.kind);
+    if (result == 0)
+        result = report_add_note(report, "It is no storage daemon that optrail knows: no op was "
+                                         "looked for.");
+    return result;
+}
+
+static int describe(const struct recording *recording, struct report *report)
+{
+    return recording->unprobed
+               ? describe_process(recording, report)
+               : live_source_describe(report, &recording->target, recording->tracer);
+}
+
+/* Whether a process without probes has ended, or become another program. */
+static bool process_ended(void *context)
+{
+    const struct recording *recording = context;
+    return (!recording->locks || lock_capture_targets_ended(recording->locks)) &&
+           (!recording->samples || sample_capture_ended(recording->samples));
+}
+
+static bool has_ended(struct recording *recording)
+{
+    return recording->unprobed ? process_ended(recording) : tracer_target_exited(recording->tracer);
+}
+
+static struct event_feed *inner_feed(struct recording *recording)
+{
+    return recording->unprobed ? &recording->clock.feed : tracer_feed(recording->tracer);
+}
+
+static void stop(struct recording *recording)
+{
+    if (recording->unprobed)
+        recording->clock.stopped = 1;
+    else
+        tracer_stop(recording->tracer);
+}
+
 /* What the tracer has counted by now, as facts. */
 static const struct event_fact *ending_facts(void *context)
 {
@@ -95,7 +144,7 @@ static const struct event_fact *ending_facts(void *context)
 
     live_facts_free(&recording->ending);
     if (result == 0)
-        result = live_source_describe(report, &recording->target, recording->tracer);
+        result = describe(recording, report);
     if (result == 0)
         cpu_use_read(recording->cpu, &recording->used);
     if (result == 0)
@@ -154,7 +203,7 @@ static int record_snapshots(struct recording *recording, struct event_feed *feed
 /* What captures tell comes among the tracer's events. */
 static int merge_captures(struct recording *recording, struct merged_feed *merged)
 {
-    int result = merged_feed_init(merged, tracer_feed(recording->tracer));
+    int result = merged_feed_init(merged, inner_feed(recording));
     if (result == 0 && recording->locks)
         lock_feed_join(&recording->lock_feed, merged, recording->locks);
     if (result == 0 && recording->samples)
@@ -170,7 +219,7 @@ static void *record(void *context)
     const struct event_observer observer = {
         .context = recording, .event = see_event, .lost = see_loss};
     const struct trace_ending ending = {.context = recording, .facts = ending_facts};
-    struct event_feed feed = *tracer_feed(recording->tracer);
+    struct event_feed feed = *inner_feed(recording);
     struct observed_feed observed;
     struct merged_feed merged = {0};
 
@@ -191,7 +240,7 @@ static void *record(void *context)
         snprintf(recording->message, sizeof(recording->message), "%s", err_message());
     merged_feed_free(&merged);
     /* a full disk must not keep the daemon probed until the time is up */
-    tracer_stop(recording->tracer);
+    stop(recording);
     return NULL;
 }
 
@@ -252,7 +301,8 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     const struct analysis_options analysing = {
         .path = options->path ? options->path
                               : target_path_file(&staged, path_file, sizeof(path_file))};
-    int result = live_source_map(&recording->target, &recording->map, &exact);
+    int result =
+        recording->unprobed ? 0 : live_source_map(&recording->target, &recording->map, &exact);
 
     snprintf(recording->directory, sizeof(recording->directory), "%s/%s", options->trace,
              recording->name);
@@ -269,7 +319,7 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     /* a trace's own directory is made by babeltrace2 */
     if (result == 0 && options->snapshot > 0)
         result = trace_directory_add(recording->directory);
-    if (result == 0)
+    if (result == 0 && !recording->unprobed)
         result = tracer_open(&recording->target, recording->map, tracing, &recording->tracer);
     if (result == 0 && options->locks)
         result = open_locks(recording);
@@ -277,7 +327,10 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
         result = open_samples(recording);
     if (result == 0)
         result = cpu_use_begin(&recording->target.pid, 1, &recording->cpu);
-    if (result == 0)
+    if (result == 0 && recording->unprobed)
+        clock_feed_init(&recording->clock, options->seconds, tracing->stop, process_ended,
+                        recording);
+    else if (result == 0)
         live_source_announce(&recording->target, recording->tracer, exact, recording->map);
     return result;
 }
@@ -297,44 +350,10 @@ static void release(struct recording *recording)
     live_facts_free(&recording->ending);
 }
 
-/* What of the waits is in the trace, and what is not. */
-static void summarise_locks(const struct recording *recording)
-{
-    const struct lock_capture_counts counts = lock_capture_counts(recording->locks);
-
-    fprintf(stderr,
-            "optrail: %s: %" PRIu64 " wait%s at locks, %" PRIu64 " lost, %" PRIu64
-            " without a stack\n",
-            recording->name, counts.delivered, plural(counts.delivered), counts.lost,
-            counts.stacks_full + counts.stacks_late);
-    if (counts.sampled_out > 0)
-        fprintf(stderr,
-                "optrail: %s: waits came faster than they are taken: for %.1f s they were sampled, "
-                "%" PRIu64 " stand behind the weights of others\n",
-                recording->name, (double)counts.sampled_ns / 1e9, counts.sampled_out);
-}
-
-static void summarise_samples(const struct recording *recording)
-{
-    const struct sample_counts counts = sample_capture_counts(recording->samples);
-    const struct sample_feed *feed = &recording->sample_feed;
-    char text[512];
-
-    sample_words_stacks(&counts, text, sizeof(text));
-    fprintf(stderr, "optrail: %s: %" PRIu64 " sample%s of threads; %s\n", recording->name,
-            feed->samples, plural(feed->samples), text);
-    for (size_t i = 0; sample_words_lost(&counts, i, text, sizeof(text)); i++)
-        fprintf(stderr, "optrail: %s: %s\n", recording->name, text);
-    if (feed->stacks_left_out > 0)
-        fprintf(stderr,
-                "optrail: %s: %" PRIu64 " stacks are left out: there are too many different ones\n",
-                recording->name, feed->stacks_left_out);
-}
-
 /* One line on standard error. */
-static void summarise(const struct recording *recording)
+static void summarise(struct recording *recording)
 {
-    if (tracer_target_exited(recording->tracer))
+    if (has_ended(recording))
         fprintf(stderr, "optrail: %s has ended: the trace has what there was\n", recording->name);
     if (recording->options->snapshot > 0 && recording->snapshots.snapshots == 0)
         fprintf(stderr, "optrail: %s: %" PRIu64 " event%s seen; no snapshot was asked for\n",
@@ -344,9 +363,9 @@ static void summarise(const struct recording *recording)
                 recording->directory, recording->counts.events, plural(recording->counts.events),
                 recording->counts.lost);
     if (recording->locks)
-        summarise_locks(recording);
+        record_summary_locks(recording->name, recording->locks);
     if (recording->samples)
-        summarise_samples(recording);
+        record_summary_samples(recording->name, recording->samples, &recording->sample_feed);
     if (recording->snapshots.refused > 0)
         fprintf(
             stderr, "optrail: %s: %" PRIu64 " more snapshot%s asked for: --snapshots allows %u\n",
@@ -369,7 +388,7 @@ static int report_on(struct recording *recording)
     result = analysis_report(recording->analysis, &recording->counts,
                              recording->result < 0 ? recording->message : NULL, &report);
     if (result == 0)
-        result = live_source_describe(report, &recording->target, recording->tracer);
+        result = describe(recording, report);
     if (result == 0)
         result = report_output_write(&recording->options->output, report);
     report_free(report);
@@ -388,7 +407,7 @@ static int run_all(struct recording *recordings, size_t count)
     }
     if (result < 0)
         for (size_t i = 0; i < started; i++)
-            tracer_stop(recordings[i].tracer);
+            stop(&recordings[i]);
     for (size_t i = 0; i < started; i++)
         pthread_join(recordings[i].thread, NULL);
     return result;
@@ -414,6 +433,9 @@ static int record_targets(const struct record_options *options, const struct tar
     for (size_t i = 0; result == 0 && i < count; i++) {
         recordings[i].options = options;
         recordings[i].target = targets[i];
+        recordings[i].unprobed = !targets[i].kind[0];
+        if (recordings[i].unprobed)
+            target_command_name(&recordings[i].target);
         name_recording(&recordings[i], targets, count);
         result = prepare(&recordings[i], &tracing, id);
     }
@@ -443,7 +465,10 @@ int record_bpf(const struct record_options *options)
         return err_prefix(detail, "--detail");
     if (!tracer_supported())
         return tracer_open(NULL, NULL, NULL, &none); /* it says what is missing */
-    result = target_options_choose(&options->targets, &targets, &count);
+    /* waits and samples are seen of any process */
+    result = options->locks || options->samples
+                 ? target_options_choose_any(&options->targets, &targets, &count)
+                 : target_options_choose(&options->targets, &targets, &count);
     if (result < 0)
         return result;
     if (count > 1 && (options->report || options->output.json))

@@ -13,11 +13,11 @@
 #include "escape.h"
 #include "path.h"
 
-static int check_traceable(const struct target *target)
+static int check_traceable(const struct target *target, bool any)
 {
     if (target->obstacle[0])
         return err_set(EPERM, "pid %d cannot be traced: %s", target->pid, target->obstacle);
-    if (!target->kind[0])
+    if (!target->kind[0] && !any)
         return err_set(ENOENT,
                        "pid %d is no storage daemon that optrail knows, nor does it carry "
                        "optrail's probes: optrail list shows those that do",
@@ -74,14 +74,15 @@ static bool is_among(const struct target *targets, size_t count, pid_t pid)
     return false;
 }
 
-static int choose_named(const struct option_words *words, struct target *targets, size_t *count,
+static int choose_named(const struct option_words *words, bool any, struct target *targets,
+                        size_t *count,
                         int (*find)(const struct option_word *word, struct target *target))
 {
     for (size_t i = 0; i < words->count; i++) {
         struct target target = {0};
         int error = find(&words->words[i], &target);
         if (!error)
-            error = check_traceable(&target);
+            error = check_traceable(&target, any);
         if (error)
             return error;
         if (!is_among(targets, *count, target.pid))
@@ -130,8 +131,8 @@ int target_options_check(const struct target_options *options)
                            "them)");
 }
 
-int target_options_choose(const struct target_options *options, struct target **targets,
-                          size_t *count)
+static int choose(const struct target_options *options, bool any, struct target **targets,
+                  size_t *count)
 {
     *targets = NULL;
     *count = 0;
@@ -143,15 +144,39 @@ int target_options_choose(const struct target_options *options, struct target **
     *targets = calloc(options->pids.count + options->osds.count, sizeof(**targets));
     if (!*targets)
         return err_no_memory();
-    error = choose_named(&options->pids, *targets, count, by_pid);
+    error = choose_named(&options->pids, any, *targets, count, by_pid);
     if (!error)
-        error = choose_named(&options->osds, *targets, count, by_id);
+        error = choose_named(&options->osds, false, *targets, count, by_id);
     if (!error)
         return 0;
     free(*targets);
     *targets = NULL;
     *count = 0;
     return error;
+}
+
+int target_options_choose(const struct target_options *options, struct target **targets,
+                          size_t *count)
+{
+    return choose(options, false, targets, count);
+}
+
+int target_options_choose_any(const struct target_options *options, struct target **targets,
+                              size_t *count)
+{
+    return choose(options, true, targets, count);
+}
+
+void target_command_name(struct target *target)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/comm", target->pid);
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(target->kind, sizeof(target->kind), file))
+        snprintf(target->kind, sizeof(target->kind), "process");
+    target->kind[strcspn(target->kind, "\n")] = '\0';
+    if (file)
+        fclose(file);
 }
 
 void target_full_name(const struct target *target, char *name, size_t size)

@@ -43,6 +43,14 @@ int target_options_check(const struct target_options *options);
 int target_options_choose(const struct target_options *options, struct target **targets,
                           size_t *count);
 
+/* The same, but what is named by its process number may be any process: of one that is no storage
+ * daemon the kind is "". */
+int target_options_choose_any(const struct target_options *options, struct target **targets,
+                              size_t *count);
+
+/* Calls a process that is no storage daemon by its command: that becomes its kind. */
+void target_command_name(struct target *target);
+
 /* "osd.0 (ceph-osd 16.2.15, memstore, pid 4711)" */
 void target_full_name(const struct target *target, char *name, size_t size);
 

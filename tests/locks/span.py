@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import captured
@@ -73,6 +74,29 @@ def ends_with_the_process():
     assert any("The process ended while it was watched" in note for note in report["notes"]), report
 
 
+def any_process_is_recorded():
+    """Its waits are in a trace, and in a picture, without a probe in it."""
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "trace")
+        for verb in (["record", "--locks", "-o", trace],
+                     ["flame", "--kind", "lock", "--format", "collapsed"]):
+            target = subprocess.Popen([PROGRAM, "mutex", "2000", "1", "6"], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True)
+            assert target.stdout.readline().startswith("pid ")
+            watching = subprocess.Popen([OPTRAIL, verb[0], "-p", str(target.pid), *verb[1:]],
+                                        stdout=subprocess.PIPE, text=True)
+            while watching.poll() is None and not is_attached(watching.pid):
+                pass
+            target.communicate("\n")
+            drawn = watching.communicate()[0]  # it ends with the process
+            assert watching.returncode == 0, drawn
+        assert re.search(r"work;.*waits for mutex in work \d+$", drawn, re.M), drawn
+        report = json.loads(subprocess.run([OPTRAIL, "locks", "--format", "json", trace], check=True,
+                                           stdout=subprocess.PIPE).stdout)
+    assert report["source"]["daemon"] == "known_locks" and not report["ops"], report["source"]
+    assert report["locks"][0]["name"] == "mutex in work" and report["locks"][0]["busy"] > 0.8, report
+
+
 def says_what_has_not_ended():
     """The mutex of a thread that is gone: who waits for it waits for ever."""
     target, watching = begin_watching([ODD, "gone"])
@@ -112,6 +136,7 @@ def main():
     assert "Nothing contended" in text, text
     ends_with_the_process()
     says_what_has_not_ended()
+    any_process_is_recorded()
 
 
 if __name__ == "__main__":
