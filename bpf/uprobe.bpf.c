@@ -397,8 +397,6 @@ static __always_inline int handle(struct pt_regs *ctx)
     if (!is_target(&pid, &tid) || (cut_ns && now > cut_ns))
         return 0;
 
-    struct registers registers;
-    take_registers(ctx, &registers);
     __u32 index = (__u32)bpf_get_attach_cookie(ctx);
     struct uprobe_hit *hit = bpf_map_lookup_elem(&hits, &index);
     __u64 number;
@@ -417,7 +415,12 @@ static __always_inline int handle(struct pt_regs *ctx)
     record->tid = tid;
     record->site = (__u16)index;
     record->cpu = (__u16)bpf_get_smp_processor_id();
-    record->faults = write_values(number, hit, &registers);
+    record->faults = 0;
+    if (hit->count > 0) {
+        struct scratch scratch;
+        take_registers(ctx, &scratch);
+        record->faults = write_values(number, hit, &scratch);
+    }
     record->lost = (__u32) * (volatile __u64 *)&hits_lost[0];
     fold_barrier();
     *(volatile __u64 *)&record->ticket = number + 1;

@@ -77,12 +77,37 @@ struct uprobe_site {
     uint8_t unused[16 - UPROBE_VALUE_COUNT]; /* two cache lines a row */
 };
 
-/* What is read at a hit, for all its rows: each value once. */
+/*
+ * What is read at a hit, for all its rows: each value once, and what lies close to each other in
+ * one go, for a read costs the same whether it is of 8 bytes or of 72.
+ *
+ * The program has so many bytes of scratch: first the registers, by enum uprobe_register, behind
+ * them what was read. A value is come to from the 8 bytes at `from`: `loads` times "the memory at
+ * that address + offset"; the last of them is of `bytes` bytes, put to `to`, from where the 8 at
+ * `pick` are taken; then the sum with the next offset, if there is one left.
+ */
+#define UPROBE_SCRATCH   256
+#define UPROBE_SPAN      72                             /* bytes of one read at most */
+#define UPROBE_SPANS     (8 * UPROBE_REGISTER_COUNT)    /* the first place for them */
+#define UPROBE_LAST      (UPROBE_SCRATCH - UPROBE_SPAN) /* and the last */
+#define UPROBE_TEXT_FROM 0xff                           /* `from` of UPROBE_TEXT_POINT */
+
+struct uprobe_read {
+    uint8_t from;
+    uint8_t loads;
+    uint8_t bytes; /* 8 to UPROBE_SPAN */
+    uint8_t to;    /* a multiple of 8 */
+    uint8_t pick;
+    uint8_t parent; /* the read that this one rests on, which fails with it; itself: none */
+    uint8_t unused[2];
+    int32_t offsets[UPROBE_MAX_LOADS];
+};
+
 #define UPROBE_MAX_VALUES 16
 struct uprobe_hit {
-    uint32_t count;                               /* of the reads */
-    uint32_t lines;                               /* of the record: 1 or more */
-    struct uprobe_fetch reads[UPROBE_MAX_VALUES]; /* their width and sign are the rows' affair */
+    uint32_t count; /* of the reads */
+    uint32_t lines; /* of the record: 1 or more */
+    struct uprobe_read reads[UPROBE_MAX_VALUES];
 };
 
 /* The bytes of a text that decide, padded with zeros: longer texts are told apart by these alone.

@@ -51,24 +51,30 @@ __u64 records_written[8] = {};
 __u64 records_read[8] = {};
 __u64 hits_lost[8] = {};
 
-/* The registers by enum uprobe_register. An array of our own, since the verifier wants constant
- * offsets into the context; variable ones into the stack it bears from Linux 5.13 on. */
-struct registers {
-    __u64 value[8];
+/* The registers by enum uprobe_register, and what was read. Memory of our own, since the verifier
+ * wants constant offsets into the context; variable ones into the stack it bears from Linux 5.13
+ * on.
+ */
+struct scratch {
+    __u64 words[UPROBE_SCRATCH / sizeof(__u64)];
 };
 
-static __always_inline void take_registers(struct pt_regs *ctx, struct registers *registers)
+static __always_inline void take_registers(struct pt_regs *ctx, struct scratch *scratch)
 {
-    registers->value[UPROBE_NONE] = 0;
-    registers->value[UPROBE_RDI] = ctx->di;
-    registers->value[UPROBE_RSI] = ctx->si;
-    registers->value[UPROBE_RDX] = ctx->dx;
-    registers->value[UPROBE_RCX] = ctx->cx;
-    registers->value[UPROBE_R8] = ctx->r8;
-    registers->value[UPROBE_R9] = ctx->r9;
-    registers->value[UPROBE_RSP] = ctx->sp;
+    scratch->words[UPROBE_NONE] = 0;
+    scratch->words[UPROBE_RDI] = ctx->di;
+    scratch->words[UPROBE_RSI] = ctx->si;
+    scratch->words[UPROBE_RDX] = ctx->dx;
+    scratch->words[UPROBE_RCX] = ctx->cx;
+    scratch->words[UPROBE_R8] = ctx->r8;
+    scratch->words[UPROBE_R9] = ctx->r9;
+    scratch->words[UPROBE_RSP] = ctx->sp;
+    /* what lies behind them is read only where it was written, which the verifier cannot know */
+#pragma unroll
+    for (int i = UPROBE_REGISTER_COUNT; i < UPROBE_SCRATCH / 8; i++)
+        scratch->words[i] = 0;
     /* the compiler must keep it in memory */
-    asm volatile("" : : "r"(registers) : "memory");
+    asm volatile("" : : "r"(scratch) : "memory");
 }
 
 /* The point that the text names: an enum point, UPROBE_IGNORED, or enum uprobe_text_fault. */
@@ -93,35 +99,47 @@ struct reading {
     __u64 faults;
 };
 
+/* The 8 bytes at a place in the scratch. */
+static __always_inline __u64 pick(const struct scratch *scratch, __u32 at)
+{
+    if (at > UPROBE_SCRATCH - sizeof(__u64))
+        return 0;
+    return *(const __u64 *)((const char *)scratch + at);
+}
+
 /* Reads what lies in the daemon. Returns 0, or 1 when an address could not be read. A function of
  * its own for the verifier, which looks at it once. */
-__noinline int fetch(struct registers *registers, struct uprobe_fetch *how, struct reading *reading)
+__noinline int fetch(struct scratch *scratch, struct uprobe_read *how, struct reading *reading)
 {
-    if (!registers || !how || !reading)
+    if (!scratch || !how || !reading)
         return 1;
-    if (how->reg == UPROBE_TEXT_POINT) {
+    if (how->from == UPROBE_TEXT_FROM) {
         reading->value =
             reading->faults & 3 ? UPROBE_TEXT_UNREAD : text_point(reading->before, reading->value);
         return 0;
     }
-    __u64 value = registers->value[how->reg & 7];
+    __u64 value = pick(scratch, how->from), address = 0, sum = 0;
     reading->before = reading->value;
     reading->value = 0;
-    reading->faults <<= 1;
+    reading->faults = reading->faults << 1 | 1;
 #pragma unroll
     for (int i = 0; i < UPROBE_MAX_LOADS; i++) {
-        __u64 address = value + (__u64)(__s64)how->offsets[i];
+        __u64 offset = (__u64)(__s64)how->offsets[i];
         if (i < how->loads) {
-            if (bpf_probe_read_user(&value, sizeof(value), (const void *)address)) {
-                reading->faults |= 1;
+            if (i > 0 && bpf_probe_read_user(&value, sizeof(value), (const void *)address))
                 return 1;
-            }
+            address = value + offset;
         } else if (i == how->loads) {
-            value = address;
-            break;
+            sum = offset;
         }
     }
+    __u32 bytes = how->bytes, to = how->to;
+    if (bytes > UPROBE_SPAN || to > UPROBE_LAST ||
+        bpf_probe_read_user((char *)scratch + to, bytes, (const void *)address))
+        return 1;
+    value = pick(scratch, how->pick) + sum;
     reading->value = value;
+    reading->faults &= ~1ull;
     return 0;
 }
 
@@ -161,11 +179,11 @@ static __always_inline bool reserve(__u32 lines, __u64 *first)
 
 /* Writes the values that are read at the hit, whose record begins with line `number`. Returns which
  * of them could not be read. A function of its own for the verifier. */
-__noinline __u32 write_values(__u64 number, struct uprobe_hit *hit, struct registers *registers)
+__noinline __u32 write_values(__u64 number, struct uprobe_hit *hit, struct scratch *scratch)
 {
     __u32 row = number & (UPROBE_LINES - 1);
     union uprobe_line *line = bpf_map_lookup_elem(&records, &row);
-    if (!line || !hit || !registers)
+    if (!line || !hit || !scratch)
         return 0;
     __u32 word = offsetof(struct uprobe_record, values) / sizeof(__u64);
     struct reading reading = {};
@@ -179,7 +197,16 @@ __noinline __u32 write_values(__u64 number, struct uprobe_hit *hit, struct regis
             line->words[UPROBE_TICKET_WORD] = 0;
             word = UPROBE_FIRST_WORD;
         }
-        faults |= (__u32)(fetch(registers, &hit->reads[i], &reading) & 1) << i;
+        struct uprobe_read *how = &hit->reads[i];
+        __u32 fault = faults >> (how->parent & 31);
+        if (how->loads == 0 && how->from != UPROBE_TEXT_FROM) { /* without a call */
+            reading.before = reading.value;
+            reading.faults <<= 1;
+            reading.value = pick(scratch, how->from) + (__u64)(__s64)how->offsets[0];
+        } else {
+            fault |= fetch(scratch, how, &reading);
+        }
+        faults |= (fault & 1) << i;
         line->words[word & 7] = reading.value;
         word++;
     }
