@@ -23,6 +23,7 @@ static const char *const field_names[] = {
     "progress.request",
     "replica.request",
     "shard.request",
+    "store_op.sequence",
     "message.tid",
     "message.recv_stamp",
     "message.dispatch_stamp",

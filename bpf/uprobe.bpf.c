@@ -39,12 +39,23 @@ struct {
     __type(value, __u32);
 } classes SEC(".maps");
 
-/* By thread: when it last passed a site of the kind UPROBE_REMEMBER. */
+/* Those that were asked for last, and their numbers: rows of one hit ask for the same, and most
+ * hits for a few. No table lies at 0, whose number is 0. */
+#define KNOWN_CLASSES 16
+__u64 known_classes[KNOWN_CLASSES] = {};
+__u64 known_numbers[KNOWN_CLASSES] = {};
+
+/* By thread: when it last passed a site of the kind UPROBE_REMEMBER. A row for each number that a
+ * thread may have, modulo the rows: an array is asked for a tenth of what a table costs. */
+struct remembered_time {
+    __u64 thread;
+    __u64 time_ns; /* 0: none */
+};
 struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, UPROBE_MAX_THREADS);
     __type(key, __u32);
-    __type(value, __u64);
+    __type(value, struct remembered_time);
 } remembered SEC(".maps");
 
 struct {
@@ -73,15 +84,35 @@ struct {
     __uint(max_entries, 16 * 1024 * 1024); /* the loader may set another size */
 } ring SEC(".maps");
 
+static __always_inline struct remembered_time *remembered_row(__u32 thread)
+{
+    __u32 row = thread & (UPROBE_MAX_THREADS - 1);
+    return bpf_map_lookup_elem(&remembered, &row);
+}
+
+/* The number of the class whose virtual table lies there; 0: none of the map's. The map is filled
+ * before the first hit. */
+static __always_inline __u64 class_number(__u64 table)
+{
+    __u32 row = table / 8 % KNOWN_CLASSES;
+    if (known_classes[row] != table) {
+        __u32 *number = bpf_map_lookup_elem(&classes, &table);
+        known_classes[row] = table;
+        known_numbers[row] = number ? *number : 0;
+    }
+    return known_numbers[row];
+}
+
 /* The row's value, as a number: `which` it is of the hit's values, if it is one. `thread`: whose
  * memory is asked, if it is. */
 static __always_inline __u64 settle(const struct uprobe_fetch *how, __u32 which, __u32 thread)
 {
     if (how->reg == UPROBE_REMEMBERED) {
-        __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
-        __u64 told = time ? *time : 0;
-        if (time)
-            *time = 0;
+        struct remembered_time *row = remembered_row(thread);
+        if (!row || row->thread != thread)
+            return 0;
+        __u64 told = row->time_ns;
+        row->time_ns = 0;
         return told;
     }
     if (how->reg == UPROBE_NONE)
@@ -89,10 +120,8 @@ static __always_inline __u64 settle(const struct uprobe_fetch *how, __u32 which,
     __u64 value = drained[which & (UPROBE_MAX_VALUES - 1)];
     if (how->width == 4)
         value = (__u64)(__s64)(__s32)value;
-    if (how->width == UPROBE_CLASS) {
-        __u32 *number = bpf_map_lookup_elem(&classes, &value);
-        value = number ? *number : 0;
-    }
+    if (how->width == UPROBE_CLASS)
+        value = class_number(value);
     return how->negate ? -value : value;
 }
 
@@ -137,14 +166,15 @@ static __always_inline void note_lost(__u64 now)
 static __always_inline void remember(const struct uprobe_record *record,
                                      struct uprobe_counts *count)
 {
-    __u32 thread = record->tid;
-    __u64 now = record->time_ns;
-    __u64 *time = bpf_map_lookup_elem(&remembered, &thread);
+    struct remembered_time *row = remembered_row(record->tid);
     count->ignored++;
-    if (time)
-        *time = now;
-    else if (bpf_map_update_elem(&remembered, &thread, &now, BPF_ANY))
+    if (!row)
+        return;
+    /* the time of another thread is gone */
+    if (row->time_ns && row->thread != record->tid)
         count->faults++;
+    row->thread = record->tid;
+    row->time_ns = record->time_ns;
 }
 
 /* The point of this hit for the row: -1 when there is none, which is counted. */

@@ -158,7 +158,7 @@ enum uprobe_text_fault { UPROBE_TEXT_UNKNOWN = -1, UPROBE_TEXT_UNREAD = -2 };
 #define UPROBE_MAX_SITES   512
 #define UPROBE_MAX_CHAIN   8 /* rows that one hit serves */
 #define UPROBE_MAX_CLASSES 4096
-#define UPROBE_MAX_THREADS 32768 /* that remember a time */
+#define UPROBE_MAX_THREADS 32768 /* that remember a time; a power of two */
 #define UPROBE_MAX_TEXTS   256
 
 /* Counted per CPU and site. */
