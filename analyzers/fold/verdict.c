@@ -98,7 +98,7 @@ static int judge(struct report *report, const struct report_op *op)
         const struct blame_cause *cause = &blame.causes[i];
         if (cause->share < (named ? SECOND : STANDS_OUT))
             break;
-        if (!verdict_beyond_norm(op, cause))
+        if (!verdict_beyond_norm(report, op, cause))
             continue;
         rc = add(report, op, &blame, i);
         named++;

@@ -12,6 +12,11 @@
 #define BUSY_LOCK 0.6
 /* What is predicted beyond so many times what was seen is no more than that. */
 #define FAR_AWAY 20.0
+/* Of CPUs that are busy for this part of the time others have all but this part ... */
+#define CPUS_BUSY      0.9
+#define OTHERS_HAVE_IT 0.5
+/* ... and the daemon waits for one for so many times what it runs: it is starved. */
+#define STARVED 2.0
 /* From this part of the time in which they want a CPU, threads' waiting for one is evidence. */
 #define WORTH_TELLING 0.1
 
@@ -34,7 +39,18 @@ static const double norms[BLAME_CLASS_COUNT] = {
     [BLAME_UNATTRIBUTED] = 200e3, [BLAME_CPU] = 200e3, /* waiting for one, an op */
 };
 
-bool verdict_beyond_norm(const struct report_op *op, const struct blame_cause *cause)
+/* Others have the CPUs, and it waits for one far longer than it runs: however little that is an op,
+ * of ops that are short anyway. */
+static bool is_starved(const struct report_cpu *cpu)
+{
+    double all = cpu->busy * cpu->seconds * 1e9 * (double)cpu->cpus;
+
+    return cpu->known && cpu->busy >= CPUS_BUSY && (double)cpu->run_ns < OTHERS_HAVE_IT * all &&
+           (double)cpu->wait_ns > STARVED * (double)cpu->run_ns;
+}
+
+bool verdict_beyond_norm(const struct report *report, const struct report_op *op,
+                         const struct blame_cause *cause)
 {
     const struct report_lock *lock = cause->lock;
     double norm = norms[cause->class], count = op->count ? (double)op->count : 1;
@@ -50,7 +66,7 @@ bool verdict_beyond_norm(const struct report_op *op, const struct blame_cause *c
     case BLAME_THROTTLE:
         return lock && !cause->stage ? lock->wait.mean >= norm : mean_of(cause) >= norm;
     case BLAME_CPU:
-        return cause->share * op->latency.mean >= norm;
+        return cause->share * op->latency.mean >= norm || is_starved(&report->cpu);
     case BLAME_UNATTRIBUTED:
         return (double)op->unattributed_ns / count >= norm;
     default:

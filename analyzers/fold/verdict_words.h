@@ -19,7 +19,8 @@ struct verdict_words {
 };
 
 /* Whether the cause takes more of these ops' time than such a thing does where all is well. */
-bool verdict_beyond_norm(const struct report_op *op, const struct blame_cause *cause);
+bool verdict_beyond_norm(const struct report *report, const struct report_op *op,
+                         const struct blame_cause *cause);
 
 void verdict_words(const struct report *report, const struct report_op *op,
                    const struct blame_cause *cause, const struct prediction *prediction,

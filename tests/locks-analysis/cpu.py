@@ -22,6 +22,7 @@ import tracing
 OPTRAIL, MINISTORE, LOAD = sys.argv[1:4]
 BESIDE = 3
 SECONDS = 3
+ENOUGH_OPS = 200  # a daemon that hardly gets a CPU needs longer for them
 
 
 def times(pid):
@@ -67,19 +68,27 @@ def watch(directory, pid):
 
 
 def recorded(directory, pid):
-    """What the report of a trace says."""
-    trace = pathlib.Path(directory) / "trace"
-    subprocess.run([OPTRAIL, "record", "-p", str(pid), "-d", str(SECONDS), "-o", trace], check=True,
-                   stderr=subprocess.DEVNULL)
-    return json.loads(subprocess.run([OPTRAIL, "report", trace, "--format", "json"], check=True,
-                                     capture_output=True, text=True).stdout)
+    """What the report of a trace says that has enough ops for a verdict."""
+    for seconds in (SECONDS, 3 * SECONDS, 9 * SECONDS):
+        trace = pathlib.Path(directory) / f"trace-{seconds}"
+        subprocess.run([OPTRAIL, "record", "-p", str(pid), "-d", str(seconds), "-o", trace],
+                       check=True, stderr=subprocess.DEVNULL)
+        report = json.loads(subprocess.run([OPTRAIL, "report", trace, "--format", "json"], check=True,
+                                           capture_output=True, text=True).stdout)
+        if report["counts"]["ops"] >= ENOUGH_OPS:
+            break
+    return report
 
 
 def check_verdict(report):
     for verdict in report["verdict"]:
         print(verdict["cause"], verdict["share"], verdict["text"])
+    # where ops come in bursts, how long threads were wanted is not known well: part of the time then
+    # stays with the queue that they are late for
+    causes = {verdict["cause"]: verdict for verdict in report["verdict"]}
+    assert "cpu" in causes and causes["cpu"]["share"] > 0.25, report["verdict"]
+    assert set(causes) <= {"cpu", "queue:opqueue.wait"}, causes
     first = report["verdict"][0]
-    assert first["cause"] == "cpu" and first["share"] > 0.25, first
     assert any("waited for a CPU" in text for text in first["evidence"]), first
 
 
