@@ -292,7 +292,7 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
 {
     const struct record_options *options = recording->options;
     char path_file[PATH_MAX];
-    bool exact;
+    bool exact = true;
     struct target staged = recording->target;
 
     /* at basic detail the stages are of the same few points, whatever the store */

@@ -152,7 +152,10 @@ static int fill_source(struct report *report, const struct read_counts *counts)
     report->source.pid = (int)counts->pid;
     report->source.begin_ns = counts->begin_ns;
     report->source.end_ns = counts->end_ns;
-    report->source.seconds = (double)(counts->end_ns - counts->begin_ns) / 1e9;
+    uint64_t length_ns = counts->end_ns - counts->begin_ns;
+    report->source.seconds =
+        (double)(length_ns > counts->jumped_ns ? length_ns - counts->jumped_ns : 0) / 1e9;
+    report->source.clock_jumps = counts->jumps;
     return report_set_string(&report->source.kind, counts->tracer);
 }
 
@@ -222,8 +225,9 @@ static int fill_counts(struct report *report, const struct read_counts *read,
     report->counts.events = read->events;
     report->counts.lost_events = read->lost;
     report->counts.unmatched_events = trails->unmatched;
-    report->source.traced_seconds =
-        trails->traced_ns ? (double)trails->traced_ns / 1e9 : report->source.seconds;
+    report->source.traced_seconds = trails->traced_ns && !read->jumps
+                                        ? (double)trails->traced_ns / 1e9
+                                        : report->source.seconds;
     for (int end = 0; result == 0 && end < TRAIL_END_COUNT; end++)
         if (end != TRAIL_FINISHED)
             result = report_add_incomplete(report, trail_end_names[end], trails->ended[end]);
@@ -231,6 +235,8 @@ static int fill_counts(struct report *report, const struct read_counts *read,
         result = report_add_other(report, others[i].name, others[i].value);
     if (result == 0 && trails->stamps_refused > 0)
         result = report_add_other(report, "refused_stamps", trails->stamps_refused);
+    if (result == 0 && read->jumps > 0)
+        result = report_add_other(report, "clock_jumps", read->jumps);
     if (result == 0)
         result = analysis_ceph_counts(report, &read->ceph);
     if (result == 0)
@@ -267,6 +273,14 @@ static int fill_notes(struct report *report, const struct read_counts *counts, c
                             "a clock goes back behind %" PRIu64 ".%09" PRIu64
                             " s: the times of the ops at that moment are not to be trusted",
                             counts->late_after_ns / 1000000000, counts->late_after_ns % 1000000000);
+    if (result == 0 && counts->jumps > 0)
+        result = report_add_note(
+            report,
+            "the clock of the trace jumps behind %" PRIu64 ".%09" PRIu64
+            " s, by %.1f days in all: it is damaged. What it jumped over is not in the length, no "
+            "rates are made of it, and the times of the ops at that moment are not to be trusted",
+            counts->jump_after_ns / 1000000000, counts->jump_after_ns % 1000000000,
+            (double)counts->jumped_ns / 86400e9);
     for (size_t i = 0; result == 0 && i < report->op_count; i++)
         if (!*report->ops[i].path)
             result = report_add_note(report,

@@ -245,6 +245,12 @@ int analysis_save(struct analysis *analysis, const struct read_counts *counts, c
     if (rc < 0)
         return rc;
     save_run(counts, writer);
+    if (counts->jumps > 0) {
+        profile_put_row(writer, "clock");
+        profile_put_number(writer, counts->jumps);
+        profile_put_number(writer, counts->jumped_ns);
+        profile_put_number(writer, counts->jump_after_ns);
+    }
     if (damage) {
         profile_put_row(writer, "damage");
         profile_put_word(writer, damage);
@@ -300,6 +306,11 @@ int analysis_load(struct analysis *analysis, struct profile_reader *reader,
     *counts = (struct read_counts){.tracer = ""};
     if (profile_take_row(reader, "run"))
         load_run(counts, reader);
+    if (profile_take_row(reader, "clock")) {
+        counts->jumps = profile_number(reader, MOST);
+        counts->jumped_ns = profile_number(reader, MOST);
+        counts->jump_after_ns = profile_number(reader, MOST);
+    }
     if (profile_take_row(reader, "damage")) {
         const char *text = profile_word(reader);
         if (!*damage)

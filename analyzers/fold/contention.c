@@ -101,8 +101,10 @@ static void fill_load(const struct contention *contention, struct report *report
     double seconds = (double)contention_window_ns(contention) / 1e9, total = 0;
     for (size_t i = 0; i < report->op_count; i++)
         total += (double)report->ops[i].total_ns;
+    if (report->source.clock_jumps > 0) /* of what time the ops are is not known */
+        seconds = 0;
     report->load.seconds = seconds;
-    report->load.known = contention->flows.end_ns > contention->flows.begin_ns;
+    report->load.known = seconds > 0 && contention->flows.end_ns > contention->flows.begin_ns;
     report->load.locks_known = lock_table_counts(contention->locks).events > 0;
     if (seconds <= 0)
         return;

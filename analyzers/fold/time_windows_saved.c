@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Windows of a profile are at most so wide: a day and a half. */
-#define WIDEST    (1ull << 47)
+/* Windows of a profile are at most so wide: nine years, for clocks may be damaged. */
+#define WIDEST    (1ull << 58)
 #define MAX_WORDS 4096
 
 void sparse_save(const uint64_t *words, size_t count, struct profile_writer *writer)

@@ -20,6 +20,7 @@
 /* About how many messages one call of event_pump_consume delivers at most: between calls
  * babeltrace2 looks whether it was interrupted. */
 #define CONSUME_EVENTS 4096
+#define JUMP_NS        (86400 * 1000000000ull) /* of a clock */
 
 /* One input port. */
 struct input {
@@ -305,9 +306,21 @@ static void note_process(struct read_counts *counts, uint32_t pid)
     counts->pid = counts->several_pids ? 0 : pid;
 }
 
+/* Nothing at all for so long, and then more: no recording is like that, a damaged clock is. What
+ * was recorded on different days has different inputs. */
+static void note_jump(struct event_pump *pump, const struct input *input, uint64_t now)
+{
+    if (input->last == 0 || now < pump->newest + JUMP_NS)
+        return;
+    if (pump->counts.jumps++ == 0)
+        pump->counts.jump_after_ns = pump->newest;
+    pump->counts.jumped_ns += now - pump->newest;
+}
+
 static void deliver_made(struct event_pump *pump, struct input *input,
                          const struct optrail_event *event)
 {
+    note_jump(pump, input, event->time_ns);
     input->last = event->time_ns;
     note_process(&pump->counts, event->pid);
     if (pump->counts.events++ == 0)

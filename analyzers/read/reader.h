@@ -110,6 +110,9 @@ struct read_counts {
     uint64_t end_ns;
     uint64_t late;          /* ours, older than one that was delivered before (a clock went back) */
     uint64_t late_after_ns; /* the newest time before the first of these */
+    uint64_t jumps;         /* times that a trace's clock went on by more than a day at once */
+    uint64_t jumped_ns;     /* by how much, all together: that much of end_ns - begin_ns is none */
+    uint64_t jump_after_ns; /* the newest time before the first of these */
     uint32_t pid;           /* the process, when all events of ours come from one; else 0 */
     bool several_pids;      /* they come from several */
     size_t damaged;         /* traces or streams that could not be read to their end */

@@ -198,6 +198,10 @@ void read_counts_add(struct read_counts *to, const struct read_counts *from)
     if (from->late > 0 && (to->late == 0 || from->late_after_ns < to->late_after_ns))
         to->late_after_ns = from->late_after_ns;
     to->late += from->late;
+    if (from->jumps > 0 && (to->jumps == 0 || from->jump_after_ns < to->jump_after_ns))
+        to->jump_after_ns = from->jump_after_ns;
+    to->jumps += from->jumps;
+    to->jumped_ns += from->jumped_ns;
     if (from->events > 0) {
         if (to->events == 0 || from->begin_ns < to->begin_ns)
             to->begin_ns = from->begin_ns;

@@ -311,6 +311,7 @@ static const struct {
     {"unmatched_before_start", NULL}, /* parts of unmatched_events */
     {"unmatched_after_finish", NULL},
     {"damaged_streams", NULL}, /* a note says more */
+    {"clock_jumps", NULL},     /* a note says more */
     {"events_out_of_order", "told out of order"},
     {"wrapped_durations", "whose duration wrapped around: ignored"},
     {"wrapped_event_durations", NULL}, /* the events' times are what counts */

@@ -128,7 +128,7 @@ static void heading(FILE *out, const struct report *report, const struct report_
 
     escape_for_terminal(op->type, name, sizeof(name));
     used = (size_t)snprintf(text, sizeof(text), "%.64s", name);
-    if (report->source.traced_seconds > 0)
+    if (report->source.traced_seconds > 0 && report->source.clock_jumps == 0)
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "   %s/s",
             unit_rate((double)op->count / report->source.traced_seconds, number, sizeof(number)));

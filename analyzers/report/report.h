@@ -290,6 +290,7 @@ struct report {
         int pid; /* 0: not known */
         double seconds;
         uint64_t begin_ns, end_ns; /* from when to when, as `seconds`; 0: not known */
+        uint64_t clock_jumps;      /* of a damaged clock: what it jumped over is not in `seconds` */
         double traced_seconds;     /* of these; less only where the tracer paused (--duty) */
         double locks_seconds; /* of these, when waits for locks were looked at; 0: all of them */
     } source;

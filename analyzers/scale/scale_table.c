@@ -249,7 +249,7 @@ static int take_point(struct table *table, char *const *words, size_t count)
 
 static int take_line(struct table *table, char *line, size_t length)
 {
-    char text[MAX_LINE], *words[MAX_WORDS];
+    char text[MAX_LINE], *words[MAX_WORDS] = {NULL};
     double value;
     while (length > 0 && isspace((unsigned char)line[length - 1]))
         line[--length] = '\0';
@@ -303,7 +303,7 @@ int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
                           .fields = COLUMN_COUNT,
                           .unit_ns = 1e6,
                           .scaling = scaling};
-    size_t before = scaling->series_count, length;
+    size_t before = scaling->series_count, length = 0;
     char line[MAX_LINE];
     int result, got;
     do {
