@@ -304,7 +304,7 @@ int scale_table_read(FILE *in, const char *name, struct scaling *scaling)
                           .unit_ns = 1e6,
                           .scaling = scaling};
     size_t before = scaling->series_count, length = 0;
-    char line[MAX_LINE];
+    char line[MAX_LINE] = "";
     int result, got;
     do {
         result = got = read_line(&table, in, line, &length);
