@@ -61,14 +61,9 @@ const volatile bool follow_owners = true;
 bool inner_numbers = false;
 /* No wait begins to be told; those that have begun are told when they end. */
 bool draining = false;
-/* By the low bits of a thread's number: whether any such thread is in a wait that is told. So most
- * switches and wakes are known to be of no interest without a look into a table. */
-#define WAITS_ROOM 65536
-__u8 waits[WAITS_ROOM];
-/* By the low bits of a thread's number: how many wait for something that such a thread has. Without
- * any, what the scheduler does with it is of no interest. */
-#define WATCHED_THREADS 16384
-__u32 watched[WATCHED_THREADS];
+/* By the low bits of a thread's number: so most switches and wakes are known to be of no interest
+ * without a look at the thread's row. */
+struct lock_interest interest[LOCK_INTEREST];
 /* How many wait at words of this hash, of those that are followed. */
 #define WAITED_ROOM 65536
 __u32 waited[WAITED_ROOM];

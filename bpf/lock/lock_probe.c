@@ -206,9 +206,8 @@ void lock_probe_forget(struct lock_probe *probe)
             memset(thread, 0, sizeof(*thread));
     }
     probe->last_ns = 0; /* the rate of waits is looked at anew */
-    memset(probe->skeleton->bss->watched, 0, sizeof(probe->skeleton->bss->watched));
+    memset(probe->skeleton->bss->interest, 0, sizeof(probe->skeleton->bss->interest));
     memset(probe->skeleton->bss->waited, 0, sizeof(probe->skeleton->bss->waited));
-    memset(probe->skeleton->bss->waits, 0, sizeof(probe->skeleton->bss->waits));
 }
 
 void lock_probe_spent(const struct lock_probe *probe, struct lock_capture_spent *spent)

@@ -111,64 +111,72 @@ struct lock_recent_stack {
     struct lock_layout layout;
     uint32_t number; /* 0: none */
     uint32_t hits;
+} __attribute__((aligned(64)));
+
+/* Of the threads whose numbers end alike. */
+struct lock_interest {
+    uint32_t watched; /* how many wait for something that such a thread has */
+    uint8_t waits;    /* whether any is in a wait that is told */
 };
+#define LOCK_INTEREST 65536
 
 /* A thread, by (kernel's process, thread as the process itself names it): that is what the words of
- * locks hold. What other threads look at comes first, so that it is few cache lines. */
+ * locks hold. Cache lines, in the order of how often they are needed: most of what a wait costs is
+ * the way to memory. */
 struct lock_thread {
     uint64_t key;  /* process << 32 | thread; 0: the row is free */
     uint64_t lock; /* address of the lock object it waits for; 0: none */
-
+    uint64_t word; /* of the futex, of the wait that is under way, as all up to `hold_ns` */
+    uint64_t begin_ns;
     /* what it does, while somebody waits for it */
     int32_t watchers;
     uint32_t state; /* enum lock_state */
     uint64_t since_ns;
-    uint64_t spent_ns[LOCK_STATE_ROOM];
-    /* when it last gave something back that is waited for, and what it had done until then */
-    uint64_t gave_word, gave_ns;
-    uint64_t spent_until[LOCK_STATE_ROOM];
-
     uint32_t pid, tid; /* as user space names them */
-
-    /* the wait that is under way */
-    uint64_t word;      /* of the futex */
-    uint64_t waits_for; /* the lock, while the wait is not yet known to others */
-    uint64_t begin_ns;
-    uint64_t counter;
-    uint32_t value;
-    uint32_t owner; /* as the process names it; 0: unknown */
     uint16_t kind;
-    uint16_t flags; /* LOCK_RECORD_* */
-    uint32_t weight;
-    uint64_t owner_key; /* of the table of threads; 0: not watched */
-    uint64_t chain_lock;
-    uint16_t process; /* its number */
-    uint8_t settled;
+    uint16_t flags;   /* LOCK_RECORD_* */
+    uint8_t woken;    /* by a futex call, or by the death of the lock's owner */
+    uint8_t settled;  /* `meanwhile` is known */
     uint8_t followed; /* its owner is watched */
     uint8_t timed;    /* it ends by itself */
-    uint8_t woken;    /* by a futex call, or by the death of the lock's owner */
+
+    uint64_t owner_key; /* of the table of threads; 0: not watched */
+    uint32_t owner;     /* as the process names it; 0: unknown */
+    uint32_t value;
+    uint32_t weight;
+    uint32_t acquisition; /* number of it */
     uint32_t stack, holder_stack;
     /* who woke it, and at which word, before it was asleep; 0: nobody */
     uint64_t early_word;
     uint32_t early_waker; /* as the process names it */
-
+    uint32_t releaser;    /* as user space names it */
     /* its release, as the waker's scheduler told it; 0: not yet */
     uint64_t wake_ns;
     uint64_t hold_ns;
-    uint64_t owner_before[LOCK_STATES];
-    uint64_t meanwhile[LOCK_STATES]; /* settled at the wake */
-    uint32_t releaser;               /* as user space names it */
 
+    uint64_t waits_for; /* the lock, while the wait is not yet known to others */
+    uint64_t counter;
+    uint64_t chain_lock;
+    uint64_t registers_at; /* where the kernel keeps the thread's user registers */
     /* the wait before: whether the next one goes on with it */
-    uint32_t acquisition; /* number of it */
     uint64_t last_word, last_registers;
     uint64_t last_ran_ns, last_sleeps; /* how long, and how often, by then */
 
+    /* when it last gave something back that is waited for */
+    uint64_t gave_word, gave_ns;
+    uint64_t meanwhile[LOCK_STATES]; /* what its owner did, settled at the wake */
+
+    uint64_t owner_before[LOCK_STATES];
+    uint16_t process; /* its number */
+    uint16_t unused[7];
+
+    uint64_t spent_ns[LOCK_STATE_ROOM];
+    uint64_t spent_until[LOCK_STATE_ROOM]; /* what it had done until it gave that back */
+
     uint64_t had_lock[LOCK_HAD];
     uint64_t had_ns[LOCK_HAD];
-    uint8_t had_seen[LOCK_HAD]; /* its next wake for that lock is the end of this turn */
-    uint64_t registers_at;      /* where the kernel keeps the thread's user registers */
 
+    uint8_t had_seen[LOCK_HAD]; /* its next wake for that lock is the end of this turn */
     /* the call sites of its last waits, and what the table of sites says of them */
     struct lock_recent_site {
         uint64_t counter, back; /* back: the return address, where that decides */

@@ -31,7 +31,7 @@ static __always_inline __u64 thread_key(__u32 tgid, struct task_struct *task)
 
 static __always_inline __u8 *is_waiting(__u64 key)
 {
-    return &waits[key & (WAITS_ROOM - 1)];
+    return &interest[key & (LOCK_INTEREST - 1)].waits;
 }
 
 static __always_inline __u32 waited_at(__u64 word)
@@ -52,7 +52,7 @@ static __always_inline bool has_waiters(__u64 word)
 
 static __always_inline __u32 *watched_count(__u64 key)
 {
-    return &watched[key & (WATCHED_THREADS - 1)];
+    return &interest[key & (LOCK_INTEREST - 1)].watched;
 }
 
 /* A thread's row is at one of so many places. */
