@@ -2,10 +2,9 @@
 #include "duty_cycle.h"
 
 #define MILLISECOND 1000000ull
-/* A slice is this many times the slowest op, and at least, at most so long. What makes percentiles
- * sure is the number of slices rather than their length. */
+/* A slice is this many times the slowest op, and at most so long. What makes percentiles sure is
+ * the number of slices rather than their length. */
 #define SLICE_TIMES 2
-#define SLICE_LEAST (200 * MILLISECOND)
 #define SLICE_MOST  (10000 * MILLISECOND)
 /* The slowest op of the next slice may well be slower than the slowest so far. */
 #define DRAIN_TIMES 2
@@ -28,12 +27,12 @@ static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
 
 static uint64_t slice_ns(const struct duty_cycle *cycle)
 {
-    return within(SLICE_TIMES * slowest(cycle), SLICE_LEAST, SLICE_MOST);
+    return within(SLICE_TIMES * slowest(cycle), cycle->least_ns, SLICE_MOST);
 }
 
-void duty_cycle_begin(struct duty_cycle *cycle, double fraction, uint64_t now_ns)
+void duty_cycle_begin(struct duty_cycle *cycle, double fraction, uint64_t least_ns, uint64_t now_ns)
 {
-    *cycle = (struct duty_cycle){.fraction = fraction, .begun_ns = now_ns};
+    *cycle = (struct duty_cycle){.fraction = fraction, .least_ns = least_ns, .begun_ns = now_ns};
     duty_cycle_resumed(cycle, now_ns);
 }
 

@@ -23,6 +23,7 @@ enum duty_state { DUTY_TRACING, DUTY_DRAINING, DUTY_RESTING };
 struct duty_cycle {
     enum duty_state state;
     double fraction;
+    uint64_t least_ns;
     uint64_t begun_ns;   /* the first slice */
     uint64_t resumed_ns; /* this slice, or the last one */
     uint64_t paused_ns;
@@ -31,8 +32,10 @@ struct duty_cycle {
     unsigned slice;
 };
 
-/* Tracing has begun. `fraction`: above 0, below 1. */
-void duty_cycle_begin(struct duty_cycle *cycle, double fraction, uint64_t now_ns);
+/* Tracing has begun. `fraction`: above 0, below 1. `least_ns`: how long starts are told in a slice,
+ * at least. */
+void duty_cycle_begin(struct duty_cycle *cycle, double fraction, uint64_t least_ns,
+                      uint64_t now_ns);
 
 /* An op has taken so long. */
 void duty_cycle_slowest(struct duty_cycle *cycle, uint64_t latency_ns);

@@ -15,6 +15,9 @@
 
 /* How often the rings are emptied, and ended daemons are looked for. */
 #define LOOK_EVERY_NS 100000000ull
+/* A slice of the duty cycle, at least. Putting the probes in and out costs as much as some 0.1 s
+ * with them, so slices are longer than percentiles want them. */
+#define SLICE_NS 500000000ull
 
 void tracer_group_tell(struct tracer_group *group, enum tracer_notice notice, size_t index)
 {
@@ -345,7 +348,7 @@ int tracer_group_open(const struct target *targets, size_t count,
     if (options->each.seconds > 0)
         group->deadline_ns = group->begun_ns + (uint64_t)(options->each.seconds * 1e9);
     if (options->duty > 0) {
-        duty_cycle_begin(&group->duty, options->duty, group->begun_ns);
+        duty_cycle_begin(&group->duty, options->duty, SLICE_NS, group->begun_ns);
         for (size_t i = 0; i < count; i++)
             group->members[i].tracer->starts_from_ns = group->begun_ns;
         group->attached_ns = group->begun_ns;

@@ -3,11 +3,13 @@
 
 #include "clock_ns.h"
 
+#define SLICE_NS 200000000ull
+
 void lock_slices_begin(struct lock_slices *slices, uint32_t each, uint64_t now)
 {
     *slices = (struct lock_slices){.each = each > 1 ? each : 0, .count = 1};
     if (slices->each)
-        duty_cycle_begin(&slices->cycle, 1.0 / slices->each, now);
+        duty_cycle_begin(&slices->cycle, 1.0 / slices->each, SLICE_NS, now);
 }
 
 int lock_slices_turn(struct lock_slices *slices, struct lock_probe *probe, uint64_t now)

@@ -353,7 +353,7 @@ def case_duty():
     """Slices: every op that is counted was seen whole, what is cut is no loss, rates are per traced
     second."""
     store = Ministore()
-    tracer = attach("-p", str(store.pid), "--duty", "40%", "-d", "4", "--format", "json")
+    tracer = attach("-p", str(store.pid), "--duty", "40%", "-d", "6", "--format", "json")
     made = 0
     while not tracer.ended():
         store.work()

@@ -49,7 +49,7 @@ static void test_quick_ops(void **state)
     (void)state;
     struct duty_cycle cycle;
     uint64_t now = 5 * MS, probed = 0;
-    duty_cycle_begin(&cycle, 0.1, now);
+    duty_cycle_begin(&cycle, 0.1, 200 * MS, now);
     for (int i = 0; i < 20; i++) {
         struct slice slice = run_slice(&cycle, &now, &probed, MS);
         assert_int_equal(slice.told, 200 * MS);
@@ -64,7 +64,7 @@ static void test_slow_ops(void **state)
     (void)state;
     struct duty_cycle cycle;
     uint64_t now = 0, probed = 0;
-    duty_cycle_begin(&cycle, 0.25, now);
+    duty_cycle_begin(&cycle, 0.25, 200 * MS, now);
     run_slice(&cycle, &now, &probed, MS);
     struct slice slow = run_slice(&cycle, &now, &probed, 700 * MS);
     assert_true(slow.told > 700 * MS && slow.drained > 700 * MS);

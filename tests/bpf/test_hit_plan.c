@@ -133,7 +133,7 @@ static void assert_reads_what_is_wanted(struct uprobe_site *sites, size_t count,
     for (size_t i = 0; i < sizeof(memory.bytes); i++)
         memory.bytes[i] = i % 8 == 0 ? (uint8_t)(i * 5 % 256) : 0;
     for (int i = 1; i < UPROBE_REGISTER_COUNT; i++)
-        registers[i] = (uint64_t)(16 * i);
+        registers[i] = 16 * (uint64_t)i;
     assert_int_equal(hit_plan(sites, 0, &hit), 0);
     carry_out(&hit, &memory, registers, values);
     assert_int_equal(memory.reads, reads);
