@@ -2,6 +2,7 @@
 #ifndef OPTRAIL_EVENT_ORDER_H
 #define OPTRAIL_EVENT_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,9 @@
  * until nothing older can come any more.
  */
 struct event_order {
-    struct optrail_event *events; /* sorted; owned */
+    struct optrail_event *events;  /* sorted unless said below; owned */
+    struct optrail_event *scratch; /* half as many, for sorting; owned */
+    bool unsorted;                 /* those that may not be handed out yet */
     size_t count;
     size_t capacity;
     size_t begin;     /* those before it have been handed out */

@@ -89,16 +89,24 @@ int tracer_open(const struct target *target, const struct probe_map *map,
         error = tracer_fold_open(tracer);
     if (!error)
         error = tracer_feed_open(tracer);
-    if (!error)
-        error = attach(tracer);
+    if (!error && !options->held)
+        error = tracer_begin(tracer);
     if (error) {
         tracer_close(tracer);
         return error;
     }
-    tracer->attached_ns = monotonic_ns();
-    if (options->seconds > 0)
-        tracer->deadline_ns = tracer->attached_ns + (uint64_t)(options->seconds * 1e9);
     *result = tracer;
+    return 0;
+}
+
+int tracer_begin(struct tracer *tracer)
+{
+    int error = attach(tracer);
+    if (error)
+        return error;
+    tracer->attached_ns = tracer->drained_ns = monotonic_ns();
+    if (tracer->options.seconds > 0)
+        tracer->deadline_ns = tracer->attached_ns + (uint64_t)(tracer->options.seconds * 1e9);
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct fold_peer_row;
 struct tracer_options {
     enum probe_detail detail; /* how much of the map is probed */
     bool allow_slow;          /* also at instructions that the kernel single-steps */
+    bool held;                /* nothing is attached before tracer_begin() */
     double seconds;           /* trace for so long; 0: until told to stop */
     uint32_t ring_bytes;      /* a power of two; 0: 16 MiB */
     bool one_by_one; /* a perf event a probe, as on kernels before 6.6: for trying that way */
@@ -82,13 +83,17 @@ struct tracer;
 /* False when this optrail was built without eBPF: tracer_open() then says so. */
 bool tracer_supported(void);
 
-/* Loads the programs, tries what the kernel can do, chooses the sites and attaches them. With a
- * map its rows are probed; without (NULL) the target's own USDT probes. The map stays the caller's
- * and must outlive the tracer. Fails, with the message, when a required point cannot be probed or
- * when there is nothing to probe. Owned by the caller, who closes it. */
+/* Loads the programs, tries what the kernel can do, chooses the sites and attaches them (unless
+ * `held`: what else takes its time can be done first, for from then on the feed is to be read).
+ * With a map its rows are probed; without (NULL) the target's own USDT probes. The map stays the
+ * caller's and must outlive the tracer. Fails, with the message, when a required point cannot be
+ * probed or when there is nothing to probe. Owned by the caller, who closes it. */
 int tracer_open(const struct target *target, const struct probe_map *map,
                 const struct tracer_options *options, struct tracer **tracer);
 void tracer_close(struct tracer *tracer); /* NULL is fine */
+
+/* Attaches what was opened `held`; once. The time begins. Negative errno with the message. */
+int tracer_begin(struct tracer *tracer);
 
 /* The events, in time order. Ends when the time is up, at `stop`, when the target exits, or after
  * tracer_stop(); what is in the ring by then is still delivered. Weak. One thread. */

@@ -38,11 +38,12 @@ static int choose_map(struct tracer_member *member)
                             member->target.version, &member->map, &member->exact);
 }
 
-static int probe(struct tracer_group *group, struct member *member)
+static int probe(struct tracer_group *group, struct member *member, bool held)
 {
     struct tracer_options options = group->options.each;
     options.seconds = 0;
     options.stop = NULL;
+    options.held = held;
     uint32_t *pids = realloc(member->pids, (member->pid_count + 1) * sizeof(*pids));
     if (!pids)
         return err_no_memory();
@@ -60,19 +61,31 @@ static int probe(struct tracer_group *group, struct member *member)
     }
     daemon_identity_free(&member->identity);
     member->identity = identity;
-    if (member->begun_ns == 0)
-        member->begun_ns = member->tracer->attached_ns;
     pids[member->pid_count++] = (uint32_t)member->shown.target.pid;
     member->shown.absent = false;
     member->refusal_told = false;
     return 0;
 }
 
+static int begin(struct member *member)
+{
+    int error = tracer_begin(member->tracer);
+    if (!error && member->begun_ns == 0)
+        member->begun_ns = member->tracer->attached_ns;
+    return error;
+}
+
 /* Each needs some 100 ms of the kernel's verifier. */
-static int probe_member(void *context, size_t index)
+static int prepare_member(void *context, size_t index)
 {
     struct tracer_group *group = context;
-    return probe(group, &group->members[index]);
+    return probe(group, &group->members[index], true);
+}
+
+static int begin_member(void *context, size_t index)
+{
+    struct tracer_group *group = context;
+    return begin(&group->members[index]);
 }
 
 static void add_counts(struct tracer_counts *sum, const struct tracer_counts *more)
@@ -108,7 +121,8 @@ static void look_for_successor(struct tracer_group *group, size_t index)
     struct probe_map *map = member->shown.map;
     member->shown.map = NULL;
     member->shown.target = target;
-    error = target.obstacle[0] ? err_set(EPERM, "%s", target.obstacle) : probe(group, member);
+    error =
+        target.obstacle[0] ? err_set(EPERM, "%s", target.obstacle) : probe(group, member, false);
     if (error) {
         probe_map_free(member->shown.map);
         member->shown.map = map;
@@ -337,26 +351,37 @@ int tracer_group_open(const struct target *targets, size_t count,
         group->members[i].shown.target = targets[i];
     group->count = error ? 0 : count;
     if (!error)
-        error = in_parallel(count, probe_member, group);
+        error = in_parallel(count, prepare_member, group);
     if (!error)
         error = check_duty(group);
+    if (!error && !options->each.held)
+        error = tracer_group_begin(group);
     if (error) {
         tracer_group_close(group);
         return error;
     }
+    *result = group;
+    return 0;
+}
+
+int tracer_group_begin(struct tracer_group *group)
+{
+    const struct tracer_group_options *options = &group->options;
+    int error = in_parallel(group->count, begin_member, group);
+    if (error)
+        return error;
     group->begun_ns = group->looked_ns = monotonic_ns();
     if (options->each.seconds > 0)
         group->deadline_ns = group->begun_ns + (uint64_t)(options->each.seconds * 1e9);
     if (options->duty > 0) {
         duty_cycle_begin(&group->duty, options->duty, SLICE_NS, group->begun_ns);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < group->count; i++)
             group->members[i].tracer->starts_from_ns = group->begun_ns;
         group->attached_ns = group->begun_ns;
         group->slices.count = 1;
         /* before everything: what was seen while the others were still opened is at an edge */
         tracer_group_mark(group, 1, true);
     }
-    *result = group;
     return 0;
 }
 

@@ -32,8 +32,9 @@ enum tracer_turn {
 };
 
 struct tracer_group_options {
-    struct tracer_options each; /* of each tracer; its `seconds` and `stop` are the group's */
-    bool follow;                /* probe the process that comes after one that has ended */
+    /* of each tracer; its `seconds`, `stop` and `held` are the group's */
+    struct tracer_options each;
+    bool follow; /* probe the process that comes after one that has ended */
     /* Trace for this part of the time only, in slices that are longer than the slowest ops: above
      * 0, below 1; 0: all the time. Needs uprobe_multi links. */
     double duty;
@@ -56,11 +57,16 @@ struct tracer_group_slices {
 
 struct tracer_group;
 
-/* Probes them all. Fails, with the message, when one of them cannot be: a selection that is
- * silently smaller than what was asked for is no selection. Owned by the caller, who closes it. */
+/* Probes them all, unless they are to be `held`. Nothing is attached before all are ready: what the
+ * first one tells is not read until then. Fails, with the message, when one of them cannot be: a
+ * selection that is silently smaller than what was asked for is no selection. Owned by the caller,
+ * who closes it. */
 int tracer_group_open(const struct target *targets, size_t count,
                       const struct tracer_group_options *options, struct tracer_group **group);
 void tracer_group_close(struct tracer_group *group); /* NULL is fine */
+
+/* Attaches what was opened `held`; once. The time begins. Negative errno with the message. */
+int tracer_group_begin(struct tracer_group *group);
 
 /* The events of all, in time order; ends when the time is up, at `stop`, or when all daemons have
  * ended (with `follow`: not then). Weak. One thread. */

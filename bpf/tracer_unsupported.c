@@ -29,6 +29,12 @@ void tracer_close(struct tracer *tracer)
     (void)tracer;
 }
 
+int tracer_begin(struct tracer *tracer)
+{
+    (void)tracer;
+    return tracer_open(NULL, NULL, NULL, &tracer);
+}
+
 struct event_feed *tracer_feed(struct tracer *tracer)
 {
     (void)tracer;
@@ -79,6 +85,12 @@ int tracer_group_open(const struct target *targets, size_t count,
 void tracer_group_close(struct tracer_group *group)
 {
     (void)group;
+}
+
+int tracer_group_begin(struct tracer_group *group)
+{
+    (void)group;
+    return tracer_open(NULL, NULL, NULL, &(struct tracer *){NULL});
 }
 
 struct event_feed *tracer_group_feed(struct tracer_group *group)

@@ -84,8 +84,9 @@ static int run_live(void)
 {
     struct target *targets = NULL;
     pid_t *pids = calloc(chosen.pids.count + 1, sizeof(*pids));
-    struct live_group_options group = {
-        .path = path, .tracing = {.each = {.seconds = seconds}}, .fold = LIVE_FOLD_USER};
+    struct live_group_options group = {.path = path,
+                                       .tracing = {.each = {.seconds = seconds, .held = true}},
+                                       .fold = LIVE_FOLD_USER};
     struct live_locks_options watching = {.pids = pids, .seconds = seconds};
     int result = pids ? target_options_check(&chosen) : err_no_memory();
     if (result == 0)

@@ -219,6 +219,16 @@ void live_group_take_cpus(struct live_group *group)
     analysis_take_cpu(group->all, &cpu);
 }
 
+/* The daemons are probed. */
+static int begun(struct live_group *group)
+{
+    int error = watch_cpus(group);
+
+    for (size_t i = 0; !error && i < group->count; i++)
+        take_notice(group, TRACER_PROBED, i);
+    return error;
+}
+
 int live_group_open(const struct live_group_options *options, struct live_group **result)
 {
     *result = NULL;
@@ -241,17 +251,22 @@ int live_group_open(const struct live_group_options *options, struct live_group 
             error = tracer_group_open(options->targets, options->count, &tracing, &group->tracers);
         if (!error && group->fold)
             live_fold_receive(group->fold, receiver, group);
-        if (!error)
-            error = watch_cpus(group);
+        if (!error && !tracing.each.held)
+            error = begun(group);
     }
     if (error) {
         live_group_close(group);
         return error;
     }
-    for (size_t i = 0; i < group->count; i++)
-        take_notice(group, TRACER_PROBED, i);
     *result = group;
     return 0;
+}
+
+int live_group_begin(struct live_group *group)
+{
+    int error = tracer_group_begin(group->tracers);
+
+    return error ? error : begun(group);
 }
 
 void live_group_close(struct live_group *group)

@@ -24,8 +24,11 @@ struct live_group_options {
 
 struct live_group;
 
-/* Reads the paths and probes the daemons; says so on standard error. Owned by the caller. */
+/* Reads the paths and probes the daemons, unless they are to be `held` (tracing.each). Who is
+ * probed is told on standard error. Owned by the caller. */
 int live_group_open(const struct live_group_options *options, struct live_group **group);
+/* Attaches what was opened `held`; once. Negative errno with the message. */
+int live_group_begin(struct live_group *group);
 void live_group_close(struct live_group *group); /* NULL is fine */
 
 /* For reader_run_source(). Weak. */

@@ -46,7 +46,8 @@ static int open_capture(struct session *session, const struct live_locks_options
         targets[daemons + i].pid = options->pids[i];
     const struct lock_capture_options capturing = {.targets = targets,
                                                    .target_count = daemons + options->pid_count,
-                                                   .one_in = options->one_in};
+                                                   .one_in = options->one_in,
+                                                   .held = true};
     int result = lock_capture_open(&capturing, &session->capture);
     free(targets);
     return result;
@@ -67,13 +68,17 @@ static int open_session(struct session *session, const struct live_locks_options
 {
     const struct analysis_options analysing = {0};
     struct event_feed *inner = &session->clock.feed;
-    /* the capture comes last: of a lock that the daemon tells of itself it adds the stacks only */
     int result = options->group ? live_group_open(options->group, &session->group)
                                 : analysis_new(&analysing, &session->analysis);
-    if (result == 0 && !options->group)
-        result = cpu_use_begin(options->pids, options->pid_count, &session->cpu);
     if (result == 0)
         result = open_capture(session, options);
+    /* what the probes tell is read from here on. The capture comes last: of a lock that the daemon
+     * tells of itself it adds the stacks only */
+    if (result == 0)
+        result = session->group ? live_group_begin(session->group)
+                                : cpu_use_begin(options->pids, options->pid_count, &session->cpu);
+    if (result == 0)
+        result = lock_capture_begin(session->capture);
     if (result < 0)
         return result;
     session->begin_ns = monotonic_ns();
@@ -85,6 +90,19 @@ static int open_session(struct session *session, const struct live_locks_options
     if (result == 0)
         lock_feed_join(&session->waits, &session->feed, session->capture);
     return result;
+}
+
+/* Waits that were told so late that later events had left; probes' events are counted so, too. */
+static int add_moved(uint64_t moved, struct report *report)
+{
+    for (size_t i = 0; i < report->counts.other_count; i++) {
+        struct report_count *other = &report->counts.others[i];
+        if (strcmp(other->name, "moved_events") != 0)
+            continue;
+        other->value += moved;
+        return 0;
+    }
+    return moved ? report_add_other(report, "moved_events", moved) : 0;
 }
 
 /* That waits were captured for a part of the time. */
@@ -168,6 +186,8 @@ static int watch(struct session *session, const struct live_locks_options *optio
     if (result == 0)
         result = session->group ? live_group_report(session->group, &counts, report)
                                 : report_processes(session, options, &counts, report);
+    if (result == 0)
+        result = add_moved(merged_feed_moved(&session->feed), *report);
     return result == 0 ? add_counts(session->capture, *report) : result;
 }
 

@@ -16,6 +16,7 @@
 #include "plural.h"
 #include "event_observer.h"
 #include "flight_recorder.h"
+#include "in_parallel.h"
 #include "interrupt.h"
 #include "live_facts.h"
 #include "live_source.h"
@@ -36,12 +37,14 @@ struct recording {
     struct target target;
     char name[96]; /* "osd.0" */
     char directory[PATH_MAX];
-    struct probe_map *map;
+    struct probe_map *map; /* NULL: its own probes */
+    bool exact;            /* the map is that of its very version */
     bool unprobed; /* no storage daemon: it has no probes, and its captures are all there is */
     struct tracer *tracer; /* NULL where it is unprobed */
     struct clock_feed clock;
     struct lock_capture *locks; /* NULL: not wanted; so the samples */
     struct sample_capture *samples;
+    struct merged_feed merged; /* of the tracer's events and what the captures tell */
     struct lock_feed lock_feed;
     struct sample_feed sample_feed;
     struct cpu_use *cpu;    /* owned */
@@ -104,9 +107,11 @@ static int describe_process(const struct recording *recording, struct report *re
 
 static int describe(const struct recording *recording, struct report *report)
 {
-    return recording->unprobed
-               ? describe_process(recording, report)
-               : live_source_describe(report, &recording->target, recording->tracer);
+    if (recording->unprobed)
+        return describe_process(recording, report);
+    struct tracer_counts counts = tracer_counts(recording->tracer);
+    counts.late += merged_feed_moved(&recording->merged);
+    return live_source_describe_with(report, &recording->target, recording->tracer, &counts);
 }
 
 /* Whether a process without probes has ended, or become another program. */
@@ -201,8 +206,9 @@ static int record_snapshots(struct recording *recording, struct event_feed *feed
 }
 
 /* What captures tell comes among the tracer's events. */
-static int merge_captures(struct recording *recording, struct merged_feed *merged)
+static int merge_captures(struct recording *recording)
 {
+    struct merged_feed *merged = &recording->merged;
     int result = merged_feed_init(merged, inner_feed(recording));
     if (result == 0 && recording->locks)
         lock_feed_join(&recording->lock_feed, merged, recording->locks);
@@ -221,11 +227,10 @@ static void *record(void *context)
     const struct trace_ending ending = {.context = recording, .facts = ending_facts};
     struct event_feed feed = *inner_feed(recording);
     struct observed_feed observed;
-    struct merged_feed merged = {0};
 
     if (recording->locks || recording->samples) {
-        recording->result = merge_captures(recording, &merged);
-        feed = merged.feed;
+        recording->result = merge_captures(recording);
+        feed = recording->merged.feed;
     }
     feed.facts = recording->facts.facts;
     if (recording->result < 0) {
@@ -238,7 +243,6 @@ static void *record(void *context)
     }
     if (recording->result < 0)
         snprintf(recording->message, sizeof(recording->message), "%s", err_message());
-    merged_feed_free(&merged);
     /* a full disk must not keep the daemon probed until the time is up */
     stop(recording);
     return NULL;
@@ -247,7 +251,8 @@ static void *record(void *context)
 static int open_locks(struct recording *recording)
 {
     const struct lock_target target = {.pid = recording->target.pid};
-    const struct lock_capture_options options = {.targets = &target, .target_count = 1};
+    const struct lock_capture_options options = {
+        .targets = &target, .target_count = 1, .held = true};
 
     return lock_capture_open(&options, &recording->locks);
 }
@@ -261,7 +266,8 @@ static int open_samples(struct recording *recording)
         .rate = recording->options->sample_rate,
         .on_cpu = kinds >> SAMPLE_ON_CPU & 1,
         .off_cpu = kinds & (1u << SAMPLE_OFF_CPU | 1u << SAMPLE_RUNNABLE),
-        .wakers = kinds >> SAMPLE_OFF_CPU & 1};
+        .wakers = kinds >> SAMPLE_OFF_CPU & 1,
+        .held = true};
 
     return sample_capture_open(&options, &recording->samples);
 }
@@ -287,12 +293,12 @@ static void name_recording(struct recording *recording, const struct target *tar
         *other_sign = '.';
 }
 
+/* Everything but attaching. */
 static int prepare(struct recording *recording, const struct tracer_options *tracing,
                    const char *id)
 {
     const struct record_options *options = recording->options;
     char path_file[PATH_MAX];
-    bool exact = true;
     struct target staged = recording->target;
 
     /* at basic detail the stages are of the same few points, whatever the store */
@@ -301,8 +307,9 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
     const struct analysis_options analysing = {
         .path = options->path ? options->path
                               : target_path_file(&staged, path_file, sizeof(path_file))};
-    int result =
-        recording->unprobed ? 0 : live_source_map(&recording->target, &recording->map, &exact);
+    int result = recording->unprobed
+                     ? 0
+                     : live_source_map(&recording->target, &recording->map, &recording->exact);
 
     snprintf(recording->directory, sizeof(recording->directory), "%s/%s", options->trace,
              recording->name);
@@ -325,19 +332,33 @@ static int prepare(struct recording *recording, const struct tracer_options *tra
         result = open_locks(recording);
     if (result == 0 && options->samples)
         result = open_samples(recording);
+    return result;
+}
+
+/* Of all daemons when all are prepared: what their probes tell is read from here on, and there is
+ * room in the kernel for a part of a second only. */
+static int begin(void *context, size_t index)
+{
+    struct recording *recording = (struct recording *)context + index;
+    int result = recording->unprobed ? 0 : tracer_begin(recording->tracer);
+
+    /* the captures come last: of a lock that the daemon tells of itself they add the stacks only */
+    if (result == 0 && recording->locks)
+        result = lock_capture_begin(recording->locks);
+    if (result == 0 && recording->samples)
+        result = sample_capture_begin(recording->samples);
     if (result == 0)
         result = cpu_use_begin(&recording->target.pid, 1, &recording->cpu);
     if (result == 0 && recording->unprobed)
-        clock_feed_init(&recording->clock, options->seconds, tracing->stop, process_ended,
-                        recording);
-    else if (result == 0)
-        live_source_announce(&recording->target, recording->tracer, exact, recording->map);
+        clock_feed_init(&recording->clock, recording->options->seconds, interrupt_install(),
+                        process_ended, recording);
     return result;
 }
 
 static void release(struct recording *recording)
 {
     cpu_use_free(recording->cpu);
+    merged_feed_free(&recording->merged);
     lock_feed_free(&recording->lock_feed);
     sample_feed_free(&recording->sample_feed);
     lock_capture_close(recording->locks);
@@ -418,6 +439,7 @@ static int record_targets(const struct record_options *options, const struct tar
 {
     const struct tracer_options tracing = {.detail = detail,
                                            .allow_slow = options->allow_slow,
+                                           .held = true,
                                            .seconds = options->seconds,
                                            .stop = interrupt_install()};
     struct recording *recordings = calloc(count, sizeof(*recordings));
@@ -439,6 +461,12 @@ static int record_targets(const struct record_options *options, const struct tar
         name_recording(&recordings[i], targets, count);
         result = prepare(&recordings[i], &tracing, id);
     }
+    if (result == 0)
+        result = in_parallel(count, begin, recordings);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        if (!recordings[i].unprobed)
+            live_source_announce(&recordings[i].target, recordings[i].tracer, recordings[i].exact,
+                                 recordings[i].map);
     if (result == 0)
         result = run_all(recordings, count);
     for (size_t i = 0; recordings && result == 0 && i < count; i++) {

@@ -20,6 +20,8 @@
 #define DEFAULT_RATE  20000
 #define HELD_NS       300000000ull  /* a wait may go on: it is held back for so long */
 #define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
+/* A ring that is filled as fast as it is read must not keep us from everything else. */
+#define MOST_AT_ONCE_NS 100000000ull
 
 struct lock_capture {
     struct lock_capture_options options; /* without the targets */
@@ -95,6 +97,8 @@ static int take_record(void *context, void *data, size_t size)
         take_exit(capture, data);
     if (error)
         capture->error = error;
+    if (!error && !capture->finished && monotonic_ns() - capture->now > MOST_AT_ONCE_NS)
+        return -EAGAIN;
     return error;
 }
 
@@ -123,8 +127,13 @@ static int open_all(struct lock_capture *capture, const struct lock_capture_opti
     if (error)
         return error;
     capture->stacks.tables = lock_probe_tables(&capture->probe);
-    error = lock_probe_attach(&capture->probe);
-    lock_slices_begin(&capture->slices, options->one_in, monotonic_ns());
+    return options->held ? 0 : lock_capture_begin(capture);
+}
+
+int lock_capture_begin(struct lock_capture *capture)
+{
+    int error = lock_probe_attach(&capture->probe);
+    lock_slices_begin(&capture->slices, capture->options.one_in, monotonic_ns());
     return error;
 }
 
@@ -171,7 +180,9 @@ static int drain(struct lock_capture *capture)
     int got = ring_buffer__consume(capture->probe.ring);
     if (capture->error)
         return capture->error;
-    return got < 0 ? err_set(-got, "cannot read the ring of waits: %s", strerror(-got)) : 0;
+    return got < 0 && got != -EAGAIN
+               ? err_set(-got, "cannot read the ring of waits: %s", strerror(-got))
+               : 0;
 }
 
 static void adapt(struct lock_capture *capture, uint64_t since)

@@ -45,6 +45,7 @@ struct lock_capture_options {
     /* Waits that begin in one in so many of the time alone are told, each with that weight; the
      * programs are out for most of the rest. 0, 1: all of the time. */
     uint32_t one_in;
+    bool held; /* nothing is attached before lock_capture_begin() */
 };
 
 /* All since the beginning. What is counted under `lost` and below is missing in what was handed
@@ -93,10 +94,14 @@ struct lock_capture;
 /* False when this optrail was built without eBPF: lock_capture_open() then says so. */
 bool lock_capture_supported(void);
 
-/* Loads and attaches. Owned by the caller, who closes it. Negative errno with the message: -EPERM
- * without the capabilities, -ESRCH when a process is gone, -ENOTSUP on kernels that cannot. */
+/* Loads and attaches, unless `held`. Owned by the caller, who closes it. Negative errno with the
+ * message: -EPERM without the capabilities, -ESRCH when a process is gone, -ENOTSUP on kernels that
+ * cannot. */
 int lock_capture_open(const struct lock_capture_options *options, struct lock_capture **capture);
 void lock_capture_close(struct lock_capture *capture); /* NULL is fine */
+
+/* Attaches what was opened `held`; once. Negative errno with the message. */
+int lock_capture_begin(struct lock_capture *capture);
 
 /* Hands on what has come up since the last call, each process's waits roughly in the order of their
  * ends: a wait is held back until it is known that its acquisition is over, for a second at most.

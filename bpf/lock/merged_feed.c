@@ -74,9 +74,8 @@ static int make_room(struct merged_feed *feed)
 }
 
 /* Asks the captures, every so often and at the end. */
-static int ask_sources(struct merged_feed *feed)
+static int ask_sources(struct merged_feed *feed, uint64_t now)
 {
-    uint64_t now = monotonic_ns();
     int error = 0;
     if (!feed->ended && now - feed->polled_ns < POLL_EVERY_NS)
         return 0;
@@ -86,14 +85,16 @@ static int ask_sources(struct merged_feed *feed)
                             : source->poll(source->context, feed);
     }
     feed->polled_ns = now;
-    feed->ready_ns = feed->ended ? UINT64_MAX : now - BEHIND_NS;
-    event_order_release(feed->added, feed->ready_ns);
+    feed->polled_until_ns = feed->ended ? UINT64_MAX : now - BEHIND_NS;
     return error;
 }
 
-/* Asks the inner feed and the captures. */
+/* Asks the inner feed and the captures. While the inner feed has something it may be far behind: it
+ * is asked for so many events at once. When it has nothing it has told all but the last
+ * milliseconds. */
 static int fill(struct merged_feed *feed)
 {
+    uint64_t now = monotonic_ns();
     int error = make_room(feed);
     if (error)
         return error;
@@ -104,7 +105,13 @@ static int fill(struct merged_feed *feed)
     if (got > 0)
         feed->count += (size_t)got;
     feed->ended = got == 0;
-    return ask_sources(feed);
+    feed->told_ns = feed->ended ? UINT64_MAX
+                    : got > 0   ? feed->events[feed->first + feed->count - 1].time_ns
+                                : now - BEHIND_NS;
+    error = ask_sources(feed, monotonic_ns());
+    feed->ready_ns = feed->told_ns < feed->polled_until_ns ? feed->told_ns : feed->polled_until_ns;
+    event_order_release(feed->added, feed->ready_ns);
+    return error;
 }
 
 static const struct optrail_event *peek_added(struct merged_feed *feed)
@@ -114,6 +121,17 @@ static const struct optrail_event *peek_added(struct merged_feed *feed)
         feed->taken_count = event_order_take(feed->added, feed->taken, CHUNK);
     }
     return feed->taken_first < feed->taken_count ? &feed->taken[feed->taken_first] : NULL;
+}
+
+/* What comes behind something later is moved up, and counted. */
+static void keep_order(struct merged_feed *feed, struct optrail_event *event)
+{
+    if (event->time_ns < feed->last_ns) {
+        event->time_ns = feed->last_ns;
+        event->flags |= EVENT_FLAG_LATE;
+        feed->moved++;
+    }
+    feed->last_ns = event->time_ns;
 }
 
 /* What is ready, both in one order. */
@@ -136,8 +154,14 @@ static size_t merge(struct merged_feed *feed, struct optrail_event *events, size
             feed->first++;
             feed->count--;
         }
+        keep_order(feed, &events[count - 1]);
     }
     return count;
+}
+
+uint64_t merged_feed_moved(const struct merged_feed *feed)
+{
+    return feed->moved + (feed->added ? feed->added->late : 0);
 }
 
 static int next(void *context, struct optrail_event *events, size_t capacity)

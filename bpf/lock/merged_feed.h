@@ -33,7 +33,12 @@ struct merged_feed {
     struct event_order *added;   /* owned */
     struct optrail_event *taken; /* owned; out of `added` */
     size_t taken_first, taken_count;
-    uint64_t polled_ns, ready_ns;
+    uint64_t polled_ns,
+        polled_until_ns; /* what the captures had to tell until then is in `added` */
+    uint64_t told_ns;    /* the inner feed has told what happened until then */
+    uint64_t ready_ns;   /* both: what happened until then can leave */
+    uint64_t last_ns;    /* of what left last */
+    uint64_t moved;
     bool ended;
 };
 
@@ -48,6 +53,9 @@ void merged_feed_source(struct merged_feed *feed, const struct merged_source *so
 /* An event of a source; of a text the source keeps hold as long as the feed lives. -ENOMEM with the
  * message. */
 int merged_feed_add(struct merged_feed *feed, const struct optrail_event *event);
+
+/* Events that came behind later ones all the same, and got the time of the one before them. */
+uint64_t merged_feed_moved(const struct merged_feed *feed);
 
 /* When texts were told last, by number: a flight recorder forgets, so they are told again. */
 struct told_texts {

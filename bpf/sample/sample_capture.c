@@ -17,10 +17,12 @@
 #include "symbols.h"
 
 #define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
+/* A ring that is filled as fast as it is read must not keep us from everything else. */
+#define MOST_AT_ONCE_NS 100000000ull
 
 struct sample_capture {
+    struct sample_capture_options options; /* without the processes */
     uint64_t period_ns;
-    bool off_cpu;
     struct watched_process *processes; /* owned */
     size_t process_count;
     struct sample_probe probe;
@@ -233,6 +235,8 @@ static int take_record(void *context, void *data, size_t size)
         error = take_snapshot(capture, data, size);
     if (error)
         capture->error = error;
+    if (!error && !capture->finished && monotonic_ns() - capture->now > MOST_AT_ONCE_NS)
+        return -EAGAIN;
     return error;
 }
 
@@ -250,7 +254,12 @@ static int open_all(struct sample_capture *capture, const struct sample_capture_
     if (error)
         return error;
     capture->stacks.tables = sample_probe_tables(&capture->probe);
-    return sample_probe_attach(&capture->probe, options);
+    return options->held ? 0 : sample_capture_begin(capture);
+}
+
+int sample_capture_begin(struct sample_capture *capture)
+{
+    return sample_probe_attach(&capture->probe, &capture->options);
 }
 
 int sample_capture_open(const struct sample_capture_options *options,
@@ -264,7 +273,8 @@ int sample_capture_open(const struct sample_capture_options *options,
     if (!capture)
         return err_no_memory();
     capture->period_ns = 1000000000ull / options->rate;
-    capture->off_cpu = options->off_cpu;
+    capture->options = *options;
+    capture->options.pids = NULL;
     capture->processes = calloc(options->pid_count, sizeof(*capture->processes));
     int error = capture->processes ? open_all(capture, options) : err_no_memory();
     if (error) {
@@ -309,14 +319,16 @@ static int drain(struct sample_capture *capture, sample_callback *callback, void
     int got = ring_buffer__consume(capture->probe.ring);
     if (capture->error)
         return capture->error;
-    return got < 0 ? err_set(-got, "cannot read the ring of samples: %s", strerror(-got)) : 0;
+    return got < 0 && got != -EAGAIN
+               ? err_set(-got, "cannot read the ring of samples: %s", strerror(-got))
+               : 0;
 }
 
 int sample_capture_poll(struct sample_capture *capture, sample_callback *callback, void *context)
 {
     capture->now = monotonic_ns();
     look_at_processes(capture);
-    if (capture->off_cpu && sample_probe_adapt(&capture->probe, capture->now))
+    if (capture->options.off_cpu && sample_probe_adapt(&capture->probe, capture->now))
         capture->counts.sampled = true;
     return drain(capture, callback, context);
 }

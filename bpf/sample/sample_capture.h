@@ -42,6 +42,7 @@ struct sample_capture_options {
     uint32_t rate; /* ticks a second on each CPU */
     bool on_cpu, off_cpu;
     bool wakers; /* also who ended each sleep */
+    bool held;   /* nothing is attached before sample_capture_begin() */
 };
 
 struct sample_counts {
@@ -63,10 +64,14 @@ typedef int sample_callback(void *context, const struct sample *sample);
 
 struct sample_capture;
 
-/* Attaches. Owned by the caller. Negative errno with the message: -ENOTSUP, -EPERM, -ESRCH, ... */
+/* Loads and attaches, unless `held`. Owned by the caller. Negative errno with the message:
+ * -ENOTSUP, -EPERM, -ESRCH, ... */
 int sample_capture_open(const struct sample_capture_options *options,
                         struct sample_capture **capture);
 void sample_capture_close(struct sample_capture *capture); /* NULL is fine */
+
+/* Attaches what was opened `held`; once. Negative errno with the message. */
+int sample_capture_begin(struct sample_capture *capture);
 
 /* Hands over what there is: to be called some 20 times a second. */
 int sample_capture_poll(struct sample_capture *capture, sample_callback *callback, void *context);

@@ -20,6 +20,12 @@ void sample_capture_close(struct sample_capture *capture)
     (void)capture;
 }
 
+int sample_capture_begin(struct sample_capture *capture)
+{
+    (void)capture;
+    return sample_capture_open(NULL, &(struct sample_capture *){NULL});
+}
+
 int sample_capture_poll(struct sample_capture *capture, sample_callback *callback, void *context)
 {
     (void)capture;

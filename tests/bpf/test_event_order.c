@@ -39,6 +39,29 @@ static void test_two_cpus_are_merged(void **state)
     event_order_free(&order);
 }
 
+/* Two captures that are asked one after the other: the second one's events are all older than some
+ * of the first one's. */
+static void test_two_that_come_one_after_the_other_are_merged(void **state)
+{
+    (void)state;
+    struct event_order order = {0};
+    struct optrail_event events[64];
+    uint64_t next = 0;
+    for (uint64_t i = 0; i < 200000; i++)
+        add(&order, 10 * i, 2 * i);
+    for (uint64_t i = 0; i < 200000; i++)
+        add(&order, 10 * i, 2 * i + 1);
+    event_order_release(&order, UINT64_MAX);
+    for (size_t count; (count = event_order_take(&order, events, 64)) != 0;)
+        for (size_t i = 0; i < count; i++, next++) {
+            assert_int_equal(events[i].time_ns, 10 * (next / 2));
+            assert_int_equal(events[i].key, next);
+        }
+    assert_int_equal(next, 400000);
+    assert_int_equal(order.late, 0);
+    event_order_free(&order);
+}
+
 static void test_equal_times_keep_their_order(void **state)
 {
     (void)state;
@@ -110,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_cpus_are_merged),
+        cmocka_unit_test(test_two_that_come_one_after_the_other_are_merged),
         cmocka_unit_test(test_equal_times_keep_their_order),
         cmocka_unit_test(test_a_late_one_is_moved_up_and_counted),
         cmocka_unit_test(test_a_long_run),

@@ -230,6 +230,40 @@ def case_two_daemons(directory):
         assert both == {"write": WRITES * 3 // 2, "read": READS * 3 // 2}, both
 
 
+def longest_gap(trace):
+    """Of the time between two events of a daemon's probes, as a part of the whole."""
+    lines = subprocess.run(["babeltrace2", "--clock-seconds", trace], check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    times = [float(re.match(r"\[([0-9.]+)\]", line)[1]) for line in lines
+             if not re.search(" optrail:(lock|stack|thread)_", line)]
+    assert len(times) > 1000, len(times)
+    return max(later - time for time, later in zip(times, times[1:])) / (times[-1] - times[0])
+
+
+def case_captures_of_two(directory):
+    """Two daemons that never rest, and what their threads wait for: nothing of the first one is
+    lost, or put at another time, while the captures of the second are prepared."""
+    with Ministore(MINISTORE, "--store", "memstore") as one, \
+            Ministore(MINISTORE, "--store", "memstore") as other:
+        clients = [subprocess.Popen([f"{recording.HERE}/../bpf/ministore_client.py", store.port,
+                                     "10000000", "0"]) for store in (one, other)]
+        try:
+            recorder = tracing.Tracer([OPTRAIL, "record", "-p", f"{one.pid},{other.pid}", "--locks",
+                                       "--samples", "wall", "-d", "2", "-o", f"{directory}/trace"],
+                                      f"(pid {other.pid}): ")
+            finish(recorder, number=None)
+        finally:
+            for client in clients:
+                client.kill()
+                client.wait()
+        for store in (one, other):
+            trace = directory / "trace" / f"ministore.{store.pid}"
+            counts = recording.report(OPTRAIL, trace)["counts"]
+            assert counts["other"].get("moved_events", 0) == 0, counts
+            gap = longest_gap(trace)
+            assert gap < 0.2, (store.pid, gap)
+
+
 def case_snapshots(directory):
     """A flight recorder writes at SIGUSR1 and at the end, and no op into two snapshots."""
     with Ministore(MINISTORE, "--store", "memstore") as store:
