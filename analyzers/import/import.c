@@ -13,6 +13,7 @@
 #include "histogram.h"
 #include "scan.h"
 #include "text_repair.h"
+#include "told_ops.h"
 #include "tolerant_json.h"
 
 #define SHOWN_OPS  5   /* exemplars */
@@ -62,6 +63,7 @@ struct import {
     struct count counts[32], incomplete[8];
     size_t run_count;
     struct import_run *runs;
+    struct told_ops told;
 };
 
 const struct import_format *import_format_by_name(const char *name)
@@ -98,6 +100,7 @@ void import_free(struct import *import)
     }
     free(import->types);
     free(import->runs);
+    told_ops_free(&import->told);
     free(import);
 }
 
@@ -105,6 +108,15 @@ static void keep(struct import *import, int result)
 {
     if (result < 0 && import->result == 0)
         import->result = result;
+}
+
+bool import_told_again(struct import *import, uint64_t key)
+{
+    int again = told_ops_add(&import->told, key);
+
+    keep(import, again);
+    import_count(import, "ops_told_again", again == 1);
+    return again == 1;
 }
 
 /* No figure of this unit is larger: eleven days, rates that nothing has, what 60 bits count. */

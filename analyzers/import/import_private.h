@@ -47,6 +47,8 @@ struct import_op {
 /* The time of that stage of the op, to add to; the last one when there are too many. */
 uint64_t *import_stage(struct import_op *op, const char *name, const char *kind);
 void import_add_op(struct import *import, const struct import_op *op);
+/* Whether an op of this key (told_ops.h) was told before, in any dump; counted then. */
+bool import_told_again(struct import *import, uint64_t key);
 
 /* A benchmark's run, to be compared with the others of its kind when all are read. */
 struct import_run {

@@ -7,6 +7,7 @@
 #include "import_private.h"
 #include "optracker_stages.h"
 #include "time_stamp.h"
+#include "told_ops.h"
 #include "tolerant_json.h"
 #include "units.h"
 
@@ -29,7 +30,8 @@ struct dump {
     const struct evidence *evidence;
     struct event events[MOST_EVENTS];
     size_t count;
-    size_t ops, named, open, unknown; /* unknown: nothing tells how long the op took */
+    size_t ops, named, open;
+    size_t unknown, again; /* nothing tells how long the op took; it was told before */
     uint64_t total_ns;
     size_t stage_count;
     struct {
@@ -273,10 +275,16 @@ static void take_op(struct dump *dump, const struct tolerant_node *node,
         leave_out(dump, "figures_impossible");
         return;
     }
+    uint64_t told = (uint64_t)(duration * 1e9 + 0.5);
+    if (node && op.tid &&
+        import_told_again(dump->import, told_ops_key(tolerant_text(node, "description"),
+                                                     begin_of(node), told + dump->count))) {
+        dump->again++;
+        return;
+    }
     end = split(dump, &op, begin);
     op.start_ns = begin;
     op.latency_ns = (uint64_t)(end - begin);
-    uint64_t told = (uint64_t)(duration * 1e9 + 0.5);
     if (known && op.latency_ns > told + SLACK)
         import_note(dump->import,
                     "%s: an op's events reach %.6g s, its duration says %.6g s: the events count",
@@ -326,7 +334,7 @@ static void say(struct dump *dump)
     struct import *import = dump->import;
     const char *name = dump->evidence->name;
     char text[400];
-    size_t most = 0, told = dump->ops - dump->open - dump->unknown;
+    size_t most = 0, told = dump->ops - dump->open - dump->unknown - dump->again;
 
     for (size_t i = 1; i < dump->stage_count; i++)
         if (dump->stages[i].ns > dump->stages[most].ns)
@@ -391,6 +399,18 @@ static bool is_cut(struct tolerant *json)
     return last && last->type == TOLERANT_LIST && !last->closed;
 }
 
+/* A dump that is whole, and has no op: {"num to keep": 20, "Ops": []}. */
+static bool is_empty_dump(const struct tolerant_node *root)
+{
+    for (const struct tolerant_node *node = root; node; node = node->all)
+        if (node->type == TOLERANT_LIST && node->closed && !node->first && node->parent &&
+            (strcmp(node->key, "ops") == 0 || strcmp(node->key, "Ops") == 0) &&
+            (tolerant_child(node->parent, "num to keep") ||
+             tolerant_child(node->parent, "num_ops") || tolerant_child(node->parent, "size")))
+            return true;
+    return false;
+}
+
 size_t read_optracker(struct import *import, const struct evidence *evidence)
 {
     struct dump *dump = calloc(1, sizeof(*dump));
@@ -413,6 +433,10 @@ size_t read_optracker(struct import *import, const struct evidence *evidence)
     ops = dump->ops;
     if (ops)
         say(dump);
+    else if (is_empty_dump(tolerant_root(evidence->json))) {
+        import_say(import, "none", "%s: no ops in it.", evidence->name);
+        ops = 1; /* it is known all the same */
+    }
     if (ops && is_cut(evidence->json))
         import_note(import,
                     "%s: it ends in the middle of a dump: how many ops came behind is not known, "

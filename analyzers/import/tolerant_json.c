@@ -109,6 +109,74 @@ static int add_text(struct tolerant *tree, char *text, enum tolerant_type type)
     return 0;
 }
 
+/* Four digits behind \u; -1: they are not there. */
+static long hexadecimal(const struct tolerant *tree)
+{
+    long value = 0;
+
+    for (int i = 0; i < 4; i++) {
+        if (tree->at + i >= tree->end || !isxdigit((unsigned char)tree->at[i]))
+            return -1;
+        int digit = tolower((unsigned char)tree->at[i]);
+        value = 16 * value + (digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    }
+    return value;
+}
+
+/* The character as UTF-8, no longer than the escape was; returns how many bytes. */
+static size_t put_character(unsigned long character, char *text)
+{
+    if (character < 0x80) {
+        text[0] = character ? (char)character : ' '; /* 0 would end the text */
+        return 1;
+    }
+    if (character < 0x800) {
+        text[0] = (char)(0xc0 | character >> 6);
+        text[1] = (char)(0x80 | (character & 0x3f));
+        return 2;
+    }
+    if (character < 0x10000) {
+        text[0] = (char)(0xe0 | character >> 12);
+        text[1] = (char)(0x80 | (character >> 6 & 0x3f));
+        text[2] = (char)(0x80 | (character & 0x3f));
+        return 3;
+    }
+    text[0] = (char)(0xf0 | character >> 18);
+    text[1] = (char)(0x80 | (character >> 12 & 0x3f));
+    text[2] = (char)(0x80 | (character >> 6 & 0x3f));
+    text[3] = (char)(0x80 | (character & 0x3f));
+    return 4;
+}
+
+/* What a backslash and the character behind it stand for; returns how many bytes. */
+static size_t escaped(struct tolerant *tree, char character, char *text)
+{
+    static const char letters[] = "nrtbf", values[] = "\n\r\t\b\f";
+    const char *letter = strchr(letters, character);
+    long high = character == 'u' ? hexadecimal(tree) : -1;
+
+    if (high >= 0) {
+        tree->at += 4;
+        bool pair = high >= 0xd800 && high < 0xdc00 && tree->end - tree->at >= 6 &&
+                    tree->at[0] == '\\' && tree->at[1] == 'u';
+        if (pair) {
+            tree->at += 2;
+            long low = hexadecimal(tree);
+            if (low >= 0xdc00 && low < 0xe000) {
+                tree->at += 4;
+                return put_character(0x10000 + ((unsigned long)(high - 0xd800) << 10) +
+                                         (unsigned long)(low - 0xdc00),
+                                     text);
+            }
+            tree->at -= 2;
+        }
+        /* half a pair is no character */
+        return put_character(high >= 0xd800 && high < 0xe000 ? 0xfffd : (unsigned long)high, text);
+    }
+    *text = letter && character ? values[letter - letters] : character == '\n' ? ' ' : character;
+    return 1;
+}
+
 /* A wrapped string goes on behind the break. One whose end is missing is no string. */
 static int string(struct tolerant *tree)
 {
@@ -118,8 +186,11 @@ static int string(struct tolerant *tree)
 
     while (tree->at < tree->end && *tree->at != quote) {
         char character = *tree->at++;
-        if (character == '\\' && tree->at < tree->end)
+        if (character == '\\' && tree->at < tree->end) {
             character = *tree->at++;
+            length += escaped(tree, character, text + length);
+            continue;
+        }
         text[length++] = character == '\n' ? ' ' : character;
     }
     if (tree->at == tree->end)

@@ -316,6 +316,7 @@ static const struct {
     {"wrapped_durations", "whose duration wrapped around: ignored"},
     {"wrapped_event_durations", NULL}, /* the events' times are what counts */
     {"repeated_events", "told twice"},
+    {"ops_told_again", "ops that were told again: counted once"},
     {"events_without_time", "without a time"},
     {"rows_unusable", "rows that could not be used"},
     {"figures_impossible", "figures that cannot be: left out"},
@@ -334,6 +335,7 @@ static const struct {
     {"rows_unusable", "row that could not be used"},
     {"figures_impossible", "figure that cannot be: left out"},
     {"ops_without_times", "op that tells no times"},
+    {"ops_told_again", "op that was told again: counted once"},
     {"ops_of_unknown_latency", "op of unknown latency: one event, and no duration that can be"},
 };
 

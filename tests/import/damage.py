@@ -91,6 +91,32 @@ class Mended(unittest.TestCase):
         self.assertEqual(report["counts"]["other"]["repeated_events"], 1)
         self.assertEqual(report["counts"]["other"]["events_out_of_order"], 1)
 
+    def test_what_two_dumps_tell_counts_once(self):
+        """An OSD that is asked every few seconds tells an op in several dumps."""
+        other = op(description=op()["description"].replace(":9 ", ":10 "))
+        third = op(description=op()["description"].replace(":9 ", ":11 "))
+        both = json.dumps(dump(op(), other)) + json.dumps(dump(other, third))
+        report = read(both)
+        self.assertEqual((report["ops"][0]["count"], report["counts"]["other"]["ops_told_again"]),
+                         (3, 1))
+        twice = read(2 * json.dumps(dump(op(), other)))
+        self.assertEqual(twice["ops"], read(json.dumps(dump(op(), other)))["ops"])
+        self.assertEqual(twice["counts"]["other"]["ops_told_again"], 2)
+
+    def test_a_dump_without_ops_is_none_the_worse(self):
+        for text in ('{"num to keep":20,"threshold to keep":10,"Ops":[]}', '{"ops":[],"num_ops":0}',
+                     '{"size":20,"duration":600,"ops":[]}'):
+            report = read(text)
+            self.assertEqual((report["ops"], len(report["verdict"])), ([], 1), text)
+            self.assertIn("no ops in it", report["verdict"][0]["text"])
+
+    def test_escapes_are_what_they_stand_for(self):
+        broken = op()
+        broken["type_data"]["events"][2]["event"] = "op_\u001b[31m\n\u00e9\U0001f600"
+        longest = read(json.dumps(dump(broken)).replace("00.3", "00.1"))["verdict"][0]["text"]
+        self.assertIn("\u00e9\U0001f600", longest)
+        self.assertNotIn("u001b", longest)
+
     def test_the_layouts_of_all_versions(self):
         """Cuttlefish has events beside the fields, firefly to kraken an array without names."""
         want = read(json.dumps(dump(op())))["ops"]

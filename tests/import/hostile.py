@@ -240,7 +240,7 @@ class Large(unittest.TestCase):
     def test_many_ops_all_count(self):
         """32,000 ops: quadratic reading would take longer than a test may."""
         one = json.dumps(op("[write 0~4096]"))
-        many = ",".join([one] * 32000)
+        many = ",".join(json.dumps(op("[write 0~4096]", tid)) for tid in range(1, 32001))
         report = read(f'{{"size": 20, "ops": [{many}]}}')
         self.assertEqual((report["counts"]["ops"], report["ops"][0]["bytes"]), (32000, 32000 * 4096))
         # each alone in a list, behind the count of all: in flight
