@@ -2,9 +2,11 @@
 #include "output_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
+#include "whole_file.h"
 
 bool output_is_standard(const char *file)
 {
@@ -13,12 +15,17 @@ bool output_is_standard(const char *file)
 
 int output_file_write(const char *file, output_writer *write, const void *context)
 {
-    FILE *out = fopen(file, "we");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
     if (!out)
-        return err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
+        return err_no_memory();
     int result = err_prefix(write(context, out), "%s", file);
-    /* a full disk may show only now */
     if (fclose(out) == EOF && result == 0)
-        result = err_set(errno, "%s: cannot be written: %s", file, strerror(errno));
+        result = err_no_memory();
+    int failed = result == 0 ? whole_file_write(file, text, size) : 0;
+    if (failed < 0)
+        result = err_set(-failed, "%s: cannot be written: %s", file, strerror(-failed));
+    free(text);
     return result;
 }

@@ -11,8 +11,8 @@ typedef int output_writer(const void *context, FILE *out);
 /* Whether "-" is meant. */
 bool output_is_standard(const char *file);
 
-/* Makes the file anew and has it written. What `write` returns, or another negative errno; the
- * message names the file. */
+/* Makes the file anew, when all of it is made and there is room for it: else what was there stays.
+ * What `write` returns, or another negative errno; the message names the file. */
 int output_file_write(const char *file, output_writer *write, const void *context);
 
 #endif

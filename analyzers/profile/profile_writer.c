@@ -2,16 +2,14 @@
 #include "profile_rows.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "err.h"
 #include "profile_seal.h"
+#include "whole_file.h"
 
 struct profile_writer {
     FILE *out;   /* owned: into text */
@@ -81,46 +79,6 @@ void profile_put_histogram(struct profile_writer *writer, const struct histogram
     }
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        text += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
-/* Beside the file, so that the name changes hands at once; not where the file is none (/dev/null,
- * a pipe): that is written to. */
-static int write_file(const char *file, const char *text, size_t size)
-{
-    struct stat status;
-    char beside[4096];
-    bool in_place = lstat(file, &status) == 0 && !S_ISREG(status.st_mode);
-    int length = snprintf(beside, sizeof(beside), "%s.new-%ld", file, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof(beside))
-        return -ENAMETOOLONG;
-    const char *name = in_place ? file : beside;
-    int fd =
-        open(name, in_place ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return -errno;
-    int rc = write_all(fd, text, size);
-    /* a full disk may show only now */
-    if (close(fd) < 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && !in_place && rename(beside, file) < 0)
-        rc = -errno;
-    if (rc < 0 && !in_place)
-        unlink(beside);
-    return rc;
-}
-
 int profile_writer_save(struct profile_writer *writer, const char *file)
 {
     fputc('\n', writer->out);
@@ -130,6 +88,6 @@ int profile_writer_save(struct profile_writer *writer, const char *file)
     fprintf(writer->out, "end %" PRIu64 " %016" PRIx64 "\n", writer->rows, seal);
     if (fflush(writer->out) == EOF || ferror(writer->out))
         return err_no_memory();
-    int rc = write_file(file, writer->text, writer->size);
+    int rc = whole_file_write(file, writer->text, writer->size);
     return rc < 0 ? err_set(-rc, "%s: the profile cannot be written: %s", file, strerror(-rc)) : 0;
 }

@@ -45,6 +45,33 @@ class DiffPage(unittest.TestCase):
         assert done.returncode == status, done
         return done
 
+    def test_a_full_disk_leaves_what_was_there(self):
+        small = self.directory / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", small],
+                          capture_output=True).returncode:
+            self.skipTest("no file system of its own")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        old, link = small / "old", self.directory / "link"
+        old.write_text("yesterday's\n")
+        old.chmod(0o640)
+        link.symlink_to(old)
+        for words in (["diff", "--format", "html", "-o", old, "a.profile", "b.profile"],
+                      ["diff", "--format", "html", "-o", link, "a.profile", "b.profile"],
+                      ["report", "--format", "html", "-o", old, "a.profile"],
+                      ["report", "--json", old, "a.profile"],
+                      ["flame", "--kind", "stage", "-o", old, "a.profile"]):
+            done = subprocess.run([os.environ["OPTRAIL"], *words], cwd=self.directory,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, (words, done.stderr))
+            self.assertIn("No space left on device", done.stderr)
+            self.assertEqual([file.name for file in small.iterdir()], ["old"])
+            self.assertEqual(old.read_text(), "yesterday's\n")
+        # what fits is written, with the rights that the file had, and through the link
+        self.diff("-o", link, "a.profile", "b.profile")
+        self.assertIn("write: slower by ", old.read_text())
+        self.assertEqual((old.stat().st_mode & 0o777, link.is_symlink()), (0o640, True))
+
     def test_says_what_the_text_says(self):
         reader = page_checks.read(self, self.page, SECTIONS)
         told = json.loads(self.diff("--format", "json", "a.profile", "b.profile").stdout)
