@@ -23,7 +23,20 @@ struct seen {
     uint64_t events, begin_ns, end_ns;
 };
 
-/* Fails when a profile tells of the very events that were read before. */
+/* No host is up for so long: one of two runs this far apart has times since a boot, the other one
+ * has those of the wall. */
+#define UNLIKE_CLOCKS_NS (20ull * 365 * 86400 * 1000000000)
+
+static bool unlike_clocks(const struct seen *one, const struct seen *other)
+{
+    return one->events > 0 && other->events > 0 &&
+           (one->begin_ns > other->end_ns ? one->begin_ns - other->end_ns > UNLIKE_CLOCKS_NS
+                                          : other->begin_ns > one->end_ns &&
+                                                other->begin_ns - one->end_ns > UNLIKE_CLOCKS_NS);
+}
+
+/* Fails when a profile tells of the very events that were read before, or by a clock of another
+ * kind. */
 static int see(struct seen *seen, size_t *count, const char *name, const struct read_counts *counts)
 {
     struct seen now = {name, counts->events, counts->begin_ns, counts->end_ns};
@@ -32,6 +45,12 @@ static int see(struct seen *seen, size_t *count, const char *name, const struct 
             seen[i].end_ns == now.end_ns)
             return err_set(EINVAL, "%s is of the same run as %s: it would count twice", name,
                            seen[i].name);
+    for (size_t i = 0; i < *count; i++)
+        if (unlike_clocks(&seen[i], &now))
+            return err_set(EINVAL,
+                           "%s: its clock has nothing in common with that of %s (one counts from a "
+                           "boot, the other one is that of the wall): report on it by itself",
+                           name, seen[i].name);
     seen[(*count)++] = now;
     return 0;
 }

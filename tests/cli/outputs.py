@@ -133,6 +133,20 @@ class Outputs(unittest.TestCase):
         done = self.run_it("report", "--path", "store.yaml", "session/trace", "again")
         self.assertNotIn("copy", done.stderr)
 
+    def test_clocks_that_have_nothing_in_common(self):
+        """Times since a boot, as eBPF has them, and times of the wall, as LTTng has them."""
+        (self.home / "wall.txt").write_text("1796125832.000000000 op.start 1/1 w 2 1\n"
+                                            "1796125832.001000000 op.finish 1/1 w 4096 0\n"
+                                            "1796125832.001000000 op.end 1/1 w\n")
+        subprocess.run([MAKE_TRACE, "wall.txt", "wall"], cwd=self.home, check=True)
+        done = self.run_it("report", "--path", "store.yaml", "--save", "wall.profile", "wall")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for names in (("a.profile", "wall.profile"), ("wall.profile", "a.profile"),
+                      ("a.profile", "wall"), ("wall.profile", "session/trace")):
+            done = self.run_it("report", "--path", "store.yaml", *names)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), names)
+            self.assertIn("its clock has nothing in common", done.stderr)
+
     def test_an_ending_that_no_form_has(self):
         for name in ("x.png", "x.json.bak", "../x.SVG"):
             done = self.run_it("flame", "-o", name, "s.txt")
