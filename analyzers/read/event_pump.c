@@ -322,7 +322,9 @@ static void deliver_made(struct event_pump *pump, struct input *input,
 {
     note_jump(pump, input, event->time_ns);
     input->last = event->time_ns;
-    note_process(&pump->counts, event->pid);
+    /* a name may be that of a thread of another process, which woke one of the recorded ones */
+    if (event->point != POINT_thread_named)
+        note_process(&pump->counts, event->pid);
     if (pump->counts.events++ == 0)
         pump->counts.begin_ns = event->time_ns;
     if (event->time_ns >= pump->newest)

@@ -147,6 +147,13 @@ class Outputs(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (1, ""), names)
             self.assertIn("its clock has nothing in common", done.stderr)
 
+    def test_who_wakes_a_thread_is_no_daemon_that_was_recorded(self):
+        (self.home / "woken.txt").write_text("+1ms thread.named 99/99 - kworker\n" + STORY)
+        subprocess.run([MAKE_TRACE, "woken.txt", "woken"], cwd=self.home, check=True)
+        done = self.run_it("report", "--path", "store.yaml", "woken")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("pid 1 ", done.stdout.splitlines()[0].replace(",", " "))
+
     def test_an_ending_that_no_form_has(self):
         for name in ("x.png", "x.json.bak", "../x.SVG"):
             done = self.run_it("flame", "-o", name, "s.txt")

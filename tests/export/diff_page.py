@@ -59,8 +59,7 @@ class DiffPage(unittest.TestCase):
         for words in (["diff", "--format", "html", "-o", old, "a.profile", "b.profile"],
                       ["diff", "--format", "html", "-o", link, "a.profile", "b.profile"],
                       ["report", "--format", "html", "-o", old, "a.profile"],
-                      ["report", "--json", old, "a.profile"],
-                      ["flame", "--kind", "stage", "-o", old, "a.profile"]):
+                      ["report", "--json", old, "a.profile"]):
             done = subprocess.run([os.environ["OPTRAIL"], *words], cwd=self.directory,
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 1, (words, done.stderr))
