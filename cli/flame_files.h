@@ -8,7 +8,8 @@
 /* What `optrail flame` is asked to do, as far as its sources need to know. All weak. */
 struct flame_request {
     int input_count;
-    char **inputs; /* with `compare` the first one is before, the others are after */
+    char **inputs;      /* with `compare` the first one is before, the others are after */
+    bool just_recorded; /* of running daemons: the input is a trace that nobody else knows of */
     bool compare;
     struct flame_options options;
     bool by_given;     /* options.by is what the user wants: else what suits the source */

@@ -22,6 +22,8 @@
 #define ASK_EVERY_NS_ON_CPU 100000000
 /* Until then most files that stacks go through were met, and their tables made. */
 #define BEGINNING_NS 1000000000ull
+/* Processes that are named when they have ended. */
+#define GONE_SHOWN 8
 
 struct live {
     const struct flame_live_options *options; /* weak */
@@ -169,13 +171,33 @@ static int watch(struct live *live)
     return result == 0 ? sample_capture_finish(live->capture, take, live) : result;
 }
 
+/* Who did not live as long as the sampling. False: all did. */
+static bool say_gone(const struct live *live, char *text, size_t size)
+{
+    pid_t pids[GONE_SHOWN];
+    size_t count = sample_capture_gone(live->capture, pids, GONE_SHOWN);
+    snprintf(text, size, "%s", count > 1 ? "processes " : "process ");
+    for (size_t i = 0; i < count && i < GONE_SHOWN; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%d", i > 0 ? ", " : "", pids[i]);
+    }
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s %s ended before the sampling did",
+             count > GONE_SHOWN ? ", ..." : "", count > 1 ? "have" : "has");
+    return count > 0;
+}
+
 static int note_counts(const struct live *live)
 {
     const struct sample_counts counts = sample_capture_counts(live->capture);
     struct flame_tree *tree = live->tree;
     char text[512];
+    int result = say_gone(live, text, sizeof(text))
+                     ? flame_tree_note(tree, "%s: what it shows is the time until then", text)
+                     : 0;
     sample_words_stacks(&counts, text, sizeof(text));
-    int result = flame_tree_note(tree, "%s", text);
+    if (result == 0)
+        result = flame_tree_note(tree, "%s", text);
     for (size_t i = 0; result == 0 && sample_words_lost(&counts, i, text, sizeof(text)); i++)
         result = flame_tree_note(tree, "%s", text);
     if (result == 0 && live->cut > 0)
@@ -206,8 +228,11 @@ static int finish(struct live *live)
         return note_counts(live);
     if (counts.filtered + live->idle_waits > 0)
         return sample_words_none_left(counts.filtered, live->idle_waits);
-    return err_set(ENODATA, "there are no samples: no thread of it %s in this time",
-                   live->kinds >> FLAME_cpu & 1 ? "was seen on a CPU" : "left a CPU");
+    char text[512];
+    bool gone = say_gone(live, text, sizeof(text));
+    return err_set(ENODATA, "there are no samples: no thread of it %s in this time%s%s",
+                   live->kinds >> FLAME_cpu & 1 ? "was seen on a CPU" : "left a CPU",
+                   gone ? "; " : "", gone ? text : "");
 }
 
 static int open_all(struct live *live, const struct flame_request *request, const pid_t *pids,

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
 #include "flame_known.h"
@@ -32,6 +33,7 @@ static int draw(const struct flame_request *request, const struct flame_renderer
     struct flame_request drawn = *request;
     drawn.inputs = &recorded;
     drawn.input_count = 1;
+    drawn.just_recorded = true;
     fprintf(stderr, "optrail: drawn from a trace of %.1f MB, which is removed again\n",
             (double)temporary_trace_bytes(trace) / 1e6);
     /* the signal that ended the recording has done what it was to do */
@@ -54,6 +56,20 @@ static int check_names(const struct flame_request *request, const struct target_
         result = -EBADMSG; /* what was asked for is no wrong use */
     free(targets);
     return result;
+}
+
+/* The message must not name what is gone when it is read. */
+static void take_path_out(int result, const char *path)
+{
+    char message[1024];
+    snprintf(message, sizeof(message), "%s", err_message());
+    char *begin = strstr(message, path);
+    if (!begin)
+        return;
+    const char *end = begin + strcspn(begin, ": ");
+    *begin = '\0';
+    err_set(-result, "%sthe events, recorded until they are drawn (TMPDIR names another place)%s",
+            message, end);
 }
 
 int flame_run_recorded(const struct flame_request *request,
@@ -82,11 +98,18 @@ int flame_run_recorded(const struct flame_request *request,
         .targets = *options->targets,
         .seconds = options->seconds,
         .trace = recorded,
+        .temporary = true,
         .samples = flame_sample_kinds(asked.options.kinds),
         .sample_rate = options->rate,
         .locks = renderer->timeline || asked.options.kinds >> FLAME_lock & 1,
     };
     result = record_bpf(&recording);
+    if (result == -ENOSPC)
+        result =
+            err_set(ENOSPC, "the disk is full where the events are recorded until they are drawn: "
+                            "nothing is drawn (TMPDIR names another place)");
+    else if (result < 0)
+        take_path_out(result, trace.path);
     if (result == 0)
         result = draw(&asked, renderer, timeline_ops, &trace, recorded, deliver);
     temporary_trace_remove(&trace);

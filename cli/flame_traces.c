@@ -78,6 +78,8 @@ static int run(struct traces *traces, char **inputs, int count,
         return result;
     if (result < 0)
         snprintf(traces->damage, sizeof(traces->damage), "%s", err_message());
+    if (counts.events == 0 && !*traces->stop && traces->request->just_recorded)
+        return err_set(ENODATA, "no op and no sample was seen in this time: nothing to draw");
     if (counts.events == 0 && !*traces->stop)
         return err_set(ENODATA,
                        "%s: holds no events of optrail's (`optrail report` says more about it)",
@@ -249,6 +251,8 @@ static int finish_tree(struct traces *traces, struct flame_tree **tree)
                    ? sample_words_none_left(counts.filtered, traces->counts.samples.idle_waits)
                : *traces->damage
                    ? err_set(EBADMSG, "%s; there is no sample of this kind before", traces->damage)
+               : traces->request->just_recorded
+                   ? err_set(ENODATA, "no sample of this kind was taken in this time")
                    : err_set(ENODATA, "%s: holds no samples of this kind%s",
                              traces->request->inputs[0],
                              traces->options.kinds >> FLAME_lock & 1
@@ -282,7 +286,9 @@ static int finish(struct traces *traces)
                                 .timeline = traces->timeline};
     int result = 0;
     if (traces->timeline && traces->timeline->slice_count == 0)
-        result = err_set(ENODATA, "%s: no op came to its end", traces->request->inputs[0]);
+        result = traces->request->just_recorded
+                     ? err_set(ENODATA, "no op came to its end in this time")
+                     : err_set(ENODATA, "%s: no op came to its end", traces->request->inputs[0]);
     if (!traces->timeline)
         result = finish_tree(traces, &made.tree);
     if (result < 0)
@@ -330,7 +336,9 @@ int flame_run_traces(const struct flame_request *request, const struct flame_ren
     struct traces traces = {
         .request = request, .renderer = renderer, .timeline_ops = timeline_ops, .deliver = deliver};
     const struct supervisor_options options = {
-        .data_name = request->input_count == 1 ? request->inputs[0] : "one of the traces"};
+        .data_name = request->just_recorded      ? "what was recorded"
+                     : request->input_count == 1 ? request->inputs[0]
+                                                 : "one of the traces"};
     if (renderer->timeline && request->compare)
         return err_set(EINVAL, "--format %s shows single ops: --diff is not for it",
                        renderer->name);

@@ -14,6 +14,7 @@ struct record_options {
     struct target_options targets;
     double seconds;
     const char *trace; /* the directory */
+    bool temporary;    /* it is read and removed: no message names it */
     bool force;
     bool allow_slow;
     const char *path;

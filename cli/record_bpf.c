@@ -374,15 +374,18 @@ static void release(struct recording *recording)
 /* One line on standard error. */
 static void summarise(struct recording *recording)
 {
+    bool temporary = recording->options->temporary;
     if (has_ended(recording))
-        fprintf(stderr, "optrail: %s has ended: the trace has what there was\n", recording->name);
+        fprintf(stderr, "optrail: %s has ended: %s\n", recording->name,
+                temporary ? "what is shown is the time until then"
+                          : "the trace has what there was");
     if (recording->options->snapshot > 0 && recording->snapshots.snapshots == 0)
         fprintf(stderr, "optrail: %s: %" PRIu64 " event%s seen; no snapshot was asked for\n",
                 recording->name, recording->counts.events, plural(recording->counts.events));
     else if (recording->options->snapshot <= 0)
         fprintf(stderr, "optrail: %s: %" PRIu64 " event%s recorded, %" PRIu64 " lost\n",
-                recording->directory, recording->counts.events, plural(recording->counts.events),
-                recording->counts.lost);
+                temporary ? recording->name : recording->directory, recording->counts.events,
+                plural(recording->counts.events), recording->counts.lost);
     if (recording->locks)
         record_summary_locks(recording->name, recording->locks);
     if (recording->samples)

@@ -303,7 +303,7 @@ void sample_capture_close(struct sample_capture *capture)
 /* A process that has ended, or become another program, has no samples any more. */
 static void look_at_processes(struct sample_capture *capture)
 {
-    if (capture->now - capture->looked_ns < LOOK_AGAIN_NS)
+    if (capture->now - capture->looked_ns < LOOK_AGAIN_NS && !capture->finished)
         return;
     capture->looked_ns = capture->now;
     for (size_t i = 0; i < capture->process_count; i++)
@@ -348,6 +348,7 @@ int sample_capture_finish(struct sample_capture *capture, sample_callback *callb
     capture->finished = true;
     sample_probe_detach(&capture->probe);
     capture->now = monotonic_ns();
+    look_at_processes(capture);
     int error = drain(capture, callback, context);
     if (!error)
         error = sample_probe_unfinished(&capture->probe, capture->now, take_unfinished, capture);
@@ -376,4 +377,13 @@ bool sample_capture_ended(const struct sample_capture *capture)
         if (!capture->processes[i].ended)
             return false;
     return true;
+}
+
+size_t sample_capture_gone(const struct sample_capture *capture, pid_t *pids, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < capture->process_count; i++)
+        if (capture->processes[i].ended && count++ < size)
+            pids[count - 1] = capture->processes[i].target.pid;
+    return count;
 }

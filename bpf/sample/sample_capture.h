@@ -84,4 +84,8 @@ struct sample_counts sample_capture_counts(const struct sample_capture *capture)
 /* Whether all processes have ended, or become other programs. */
 bool sample_capture_ended(const struct sample_capture *capture);
 
+/* The processes that have, as sample_capture_finish() found them: up to `size` of their numbers.
+ * Returns how many they are. */
+size_t sample_capture_gone(const struct sample_capture *capture, pid_t *pids, size_t size);
+
 #endif

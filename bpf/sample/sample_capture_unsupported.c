@@ -50,3 +50,11 @@ bool sample_capture_ended(const struct sample_capture *capture)
     (void)capture;
     return true;
 }
+
+size_t sample_capture_gone(const struct sample_capture *capture, pid_t *pids, size_t size)
+{
+    (void)capture;
+    (void)pids;
+    (void)size;
+    return 0;
+}

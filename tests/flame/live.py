@@ -169,11 +169,27 @@ def story_wrong_use():
         assert run.returncode == 2 and says in run.stderr, (options, run.stderr)
 
 
+def story_ended():
+    """Whoever looks for so long is told that the program did not live as long."""
+    with Program() as program:
+        pid = program.process.pid
+        process = subprocess.Popen([OPTRAIL, "flame", "-p", str(pid), "--format", "collapsed", "--kind",
+                                    "wall", "-d", "600"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: attached(process, SCHEDULER), "the capture is attached")
+        program.work()
+        program.process.kill()
+        out, messages = process.communicate(timeout=60)
+    assert process.returncode == 0 and out, messages
+    assert f"process {pid} has ended before the sampling did: what it shows is the time until then" in \
+        messages, messages
+
+
 def main():
     if os.geteuid() != 0:
         print("skipped: sampling other processes needs root")
         return 77
-    stories = [story_wrong_use, story_reasons] + [story_wall] * (WHAT == "all")
+    stories = [story_wrong_use, story_reasons, story_ended] + [story_wall] * (WHAT == "all")
     for story in stories:
         print(story.__name__)
         story()

@@ -144,6 +144,43 @@ def check_live(process, place):
     failed = subprocess.run([OPTRAIL, *options], capture_output=True, text=True,
                             env=os.environ | {"TMPDIR": str(place / "none")})
     assert failed.returncode == 1 and "TMPDIR" in failed.stderr, failed.stderr
+    check_failures_name_nothing_gone(options, place)
+
+
+def check_failures_name_nothing_gone(options, place):
+    small = place / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "none", small],
+                             capture_output=True, text=True)
+    if mounted.returncode == 0:
+        try:
+            failed = subprocess.run([OPTRAIL, *options], capture_output=True, text=True,
+                                    env=os.environ | {"TMPDIR": str(small)})
+        finally:
+            subprocess.run(["umount", small], check=True)
+        assert failed.returncode == 1, failed.stderr
+        assert "the disk is full where the events are recorded" in failed.stderr, failed.stderr
+        assert "optrail-flame-" not in failed.stderr and "kept" not in failed.stderr, failed.stderr
+    # a write fails though the disk has room
+    limited = "trap '' XFSZ; ulimit -f 600; exec \"$@\""
+    failed = subprocess.run(["sh", "-c", limited, "sh", OPTRAIL, *options, "-d", "60"],
+                            capture_output=True, text=True)
+    assert failed.returncode == 1 and "recorded until they are drawn" in failed.stderr, failed.stderr
+    assert "optrail-flame-" not in failed.stderr, failed.stderr
+
+
+def check_no_ops(place):
+    place.mkdir()
+    with open(place / "log", "w") as out, started(
+            MINISTORE, "--port", "0", "--data", place / "data", "--store", "memstore", stdout=out,
+            stderr=out) as process:
+        tracing.wait_for("its port", lambda: "listening on" in (place / "log").read_text())
+        for options, words in ((["--kind", "lock", "--op", "write"], "no op and no sample was seen"),
+                               (["--format", "perfetto"], "no op and no sample was seen")):
+            done = subprocess.run([OPTRAIL, "flame", "-p", str(process.pid), "-d", "1", *options],
+                                  capture_output=True, text=True)
+            assert done.returncode == 1 and words in done.stderr, done.stderr
+            assert "optrail-flame-" not in done.stderr, done.stderr
 
 
 def main():
@@ -158,6 +195,7 @@ def main():
             assert done.returncode == 0, done.stderr
             print(done.stderr)
             check_live(process, place / "temporary")
+        check_no_ops(place / "idle")
         check_stages(trace)
         check_types(trace)
         report = json.loads(subprocess.run([OPTRAIL, "report", "--format", "json", str(trace)],
