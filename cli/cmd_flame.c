@@ -9,6 +9,7 @@
 #include "err.h"
 #include "escape.h"
 #include "flame_files.h"
+#include "flame_fits.h"
 #include "flame_live.h"
 #include "flame_recorded.h"
 #include "flame_render.h"
@@ -17,7 +18,8 @@
 #include "report_output.h"
 #include "target_options.h"
 
-#define RATE 99 /* Hz; no multiple of what timers use */
+#define RATE         99 /* Hz; no multiple of what timers use */
+#define TIMELINE_OPS 8
 
 static struct report_output output;
 static struct target_options chosen;
@@ -29,7 +31,7 @@ static struct option_words by;
 static bool inverted, compare;
 static double from_s, to_s;
 static bool from_given, to_given;
-static int64_t timeline_ops = 8;
+static int64_t timeline_ops; /* 0: TIMELINE_OPS */
 
 static const struct option_row options[] = {
     TARGET_OPTION_ROWS(chosen),
@@ -360,24 +362,31 @@ static int run(int argc, char **argv)
                        renderer->name);
     const struct report_output file = {.file = output.file};
     result = report_output_check(&file, request.path, argc, argv);
+    const struct flame_given given = {.seconds = live.seconds > 0,
+                                      .rate = rate > 0,
+                                      .ops = timeline_ops > 0,
+                                      .kind = kind != NULL,
+                                      .weight = weight != NULL,
+                                      .title = title != NULL};
+    size_t shown = timeline_ops ? (size_t)timeline_ops : TIMELINE_OPS;
+    if (result == 0 && argc == 0)
+        result = flame_options_fit(&request, &given, FLAME_OF_DAEMONS, renderer);
     if (result == 0 && argc == 0) {
         live.rate = rate ? (uint32_t)rate : RATE;
         return flame_needs_events(&request, renderer)
-                   ? flame_run_recorded(&request, &live, renderer, (size_t)timeline_ops, deliver)
+                   ? flame_run_recorded(&request, &live, renderer, shown, deliver)
                    : flame_run_live(&request, &live, renderer, deliver);
     }
     if (result == 0 && (chosen.pids.count || chosen.osds.count || chosen.all))
         return err_set(EINVAL, "say either which daemons or which files, not both");
-    if (result == 0 && (live.seconds > 0 || rate))
-        return err_set(EINVAL, "%s is for running daemons", live.seconds > 0 ? "-d" : "--rate");
     int files = result == 0 ? flame_inputs_are_files(&request) : 0;
     if (result < 0 || files < 0)
         return result < 0 ? result : files;
-    if (files && (request.idle || request.wakers))
-        return err_set(EINVAL, "--%s is for samples of threads, not for files of stacks",
-                       request.idle ? "idle" : "wakers");
-    return files ? run_files(renderer)
-                 : flame_run_traces(&request, renderer, (size_t)timeline_ops, deliver);
+    result =
+        flame_options_fit(&request, &given, files ? FLAME_OF_FILES : FLAME_OF_TRACES, renderer);
+    if (result < 0)
+        return result;
+    return files ? run_files(renderer) : flame_run_traces(&request, renderer, shown, deliver);
 }
 
 const struct command command_flame = {

@@ -92,21 +92,6 @@ static int take(void *context, const struct sample *sample)
     return result == 0 ? flame_fold_take(live->fold, &folded) : result;
 }
 
-static int check(const struct flame_request *request)
-{
-    const struct {
-        bool given;
-        const char *name;
-    } rows[] = {{request->compare, "--diff"},
-                {request->event, "--event"},
-                {request->input, "--input"},
-                {request->path, "--path"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (rows[i].given)
-            return err_set(EINVAL, "%s is for traces and files", rows[i].name);
-    return 0;
-}
-
 /* The processes: by their numbers whatever they are, else the daemons. */
 static int choose(const struct target_options *chosen, pid_t **pids, size_t *count)
 {
@@ -260,7 +245,9 @@ int flame_run_live(const struct flame_request *request, const struct flame_live_
                         .kinds = request->options.kinds ? request->options.kinds : 1u << FLAME_cpu};
     pid_t *pids = NULL;
     size_t count = 0;
-    int result = check(request);
+    /* where nothing is recorded, no op has a path */
+    int result =
+        request->path ? err_set(EINVAL, "--path is for traces, and where ops are drawn") : 0;
     if (result == 0)
         result = choose(options->targets, &pids, &count);
     if (result < 0) {

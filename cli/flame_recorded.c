@@ -83,11 +83,6 @@ int flame_run_recorded(const struct flame_request *request,
     char recorded[PATH_MAX];
     if (!asked.options.kinds && renderer->tree)
         asked.options.kinds = 1u << FLAME_cpu;
-    if (asked.compare || asked.event || asked.input)
-        return err_set(EINVAL, "%s is for files and traces",
-                       asked.compare ? "--diff"
-                       : asked.event ? "--event"
-                                     : "--input");
     int result = check_names(&asked, options->targets);
     if (result == 0)
         result = temporary_trace_make(&trace);

@@ -339,11 +339,6 @@ int flame_run_traces(const struct flame_request *request, const struct flame_ren
         .data_name = request->just_recorded      ? "what was recorded"
                      : request->input_count == 1 ? request->inputs[0]
                                                  : "one of the traces"};
-    if (renderer->timeline && request->compare)
-        return err_set(EINVAL, "--format %s shows single ops: --diff is not for it",
-                       renderer->name);
-    if (request->event || request->input)
-        return err_set(EINVAL, "--event and --input are for files of stacks, not for traces");
     int result = supervise(work, &traces, &options);
     /* wrong use was ruled out before: from here on it is the data */
     return result == -EINVAL ? -EBADMSG : result;

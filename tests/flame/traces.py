@@ -229,6 +229,27 @@ class Traces(unittest.TestCase):
         self.assertEqual(sum(int(one[1]) for one in columns),
                          sum(self.collapsed(trace="normal").values()))
 
+    def test_what_cannot_change_the_picture_is_wrong_use(self):
+        for options, words in (
+                (["--kind", "stage", "--wakers"], "--wakers is for samples of threads that sleep"),
+                (["--idle"], "not for --kind stage"),
+                (["--kind", "lock", "--idle"], "not for --kind lock"),
+                (["--by", "reason"], "--by reason is for waits"),
+                (["--reason", "x"], "--reason is for waits"),
+                (["--by", "op,thread"], "--by thread is for what threads do"),
+                (["--by", "waker"], "--by waker is for samples of threads that sleep"),
+                (["--kind", "cpu", "--by", "reason"], "not for --kind cpu"),
+                (["--event", "cycles"], "--event is for files of stacks"),
+                (["--rate", "50"], "--rate is for running daemons"),
+                (["--ops", "3"], "--ops: --format svg shows no single ops: --format perfetto does"),
+                *(([*option, "--format", "perfetto"], f"{option[0]}: --format perfetto shows single ops")
+                  for option in (["--kind", "stage"], ["--stage", "x"], ["--tail", "1%"], ["--inverted"],
+                                 ["--by", "op"], ["--weight", "time"], ["--thread", "x"]))):
+            done = subprocess.run([OPTRAIL, "flame", "--path", REPORT / "store.yaml", *options,
+                                   self.home / "story"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (options, done.stderr))
+            self.assertIn(words, done.stderr, options)
+
     def test_the_timeline_keeps_the_rules_of_its_format(self):
         trace = json.loads(self.flame("--format", "perfetto", "--ops", "3"))
         events = trace["traceEvents"]
