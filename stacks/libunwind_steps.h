@@ -15,7 +15,9 @@ struct libunwind_space;
 #define SNAPSHOT_REACH ((uint64_t)64 << 20)
 
 /* One for each process; NULL for want of memory. `maps` is weak. Not thread-safe. `cache`: keeps
- * what was found for a program counter. */
+ * what was found for a program counter: faster, and now and then wrong. The address behind a call
+ * that does not return may be the first of another function; libunwind's cache has one entry for
+ * both, and gives a thread that is there the frame of the caller. */
 struct libunwind_space *libunwind_space_new(struct process_maps *maps, bool cache);
 void libunwind_space_free(struct libunwind_space *space); /* NULL is fine */
 

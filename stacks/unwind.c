@@ -225,7 +225,7 @@ static bool step_by_libunwind(struct unwinder *unwinder, const struct stack_snap
 {
     bool calls = walk->returned_to; /* else it runs, or a signal interrupted it */
     if (!unwinder->fallback)
-        unwinder->fallback = libunwind_space_new(&unwinder->maps, true);
+        unwinder->fallback = libunwind_space_new(&unwinder->maps, false);
     walk->end = UNWIND_FAULT;
     if (!unwinder->fallback || !libunwind_begin(unwinder->fallback, snapshot))
         return false;
@@ -319,7 +319,7 @@ size_t unwinder_by_libunwind(struct unwinder *unwinder, const struct stack_snaps
     uint64_t pc = 0;
     *end = UNWIND_FULL;
     if (!unwinder->fallback)
-        unwinder->fallback = libunwind_space_new(&unwinder->maps, true);
+        unwinder->fallback = libunwind_space_new(&unwinder->maps, false);
     if (!unwinder->fallback || !libunwind_begin(unwinder->fallback, snapshot)) {
         *end = UNWIND_FAULT;
         return 0;
