@@ -333,6 +333,10 @@ def case_cluster():
     assert not processes_with(cluster.directory)
     assert not os.path.exists(cluster.directory)
 
+    for option in ("foo", "=1"):
+        done = cluster_script("start", "--dir", "/nonexistent/cluster", "--option", option)
+        assert done.returncode == 2 and "NAME=VALUE" in done.stderr, done
+
     # a start that fails, and one that is interrupted, end what they have started
     directory = tempfile.mkdtemp(prefix="optrail-ceph-")
     done = cluster_script("start", "--dir", directory, "--store", "bluestore", "--option",
