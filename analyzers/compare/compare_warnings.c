@@ -62,6 +62,20 @@ static bool differs(double a, double b, double part)
     return fabs(a - b) > part * fmax(fabs(a), fabs(b));
 }
 
+/* Of the first run of each side, which stands for the others. */
+static int warn_of_daemon(const struct compare_side *before, const struct compare_side *after,
+                          struct report_diff *diff)
+{
+    const char *a = before->runs[0].report->source.daemon;
+    const char *b = after->runs[0].report->source.daemon;
+    if (!*a || !*b || strcmp(a, b) == 0)
+        return 0;
+    return report_diff_add_warning(diff,
+                                   "another daemon: %s before, %s after: what has one name in both "
+                                   "need not be the same work",
+                                   a, b);
+}
+
 static int warn_of_work(const struct compare_side *before, const struct compare_side *after,
                         const struct totals *a, const struct totals *b, struct report_diff *diff)
 {
@@ -173,7 +187,9 @@ int add_warnings(const struct compare_side *before, const struct compare_side *a
                  struct report_diff *diff)
 {
     struct totals a = totals_of(before), b = totals_of(after);
-    int rc = warn_of_work(before, after, &a, &b, diff);
+    int rc = warn_of_daemon(before, after, diff);
+    if (rc == 0)
+        rc = warn_of_work(before, after, &a, &b, diff);
     if (rc == 0)
         rc = warn_of_time(before, after, &a, &b, diff);
     for (size_t i = 0; rc == 0 && i < before->count; i++)

@@ -135,8 +135,8 @@ static void say_nothing(const struct diff_type *type, char *text)
                  type->type);
     else
         snprintf(line, sizeof(line),
-                 "%s: no difference that this data can show; one of %.1f %% of the mean it would "
-                 "have shown in four cases of five.",
+                 "%s: no difference that this data can show. Had the mean changed by %.1f %%, it "
+                 "would have shown that in four cases of five.",
                  type->type, percent(mean->detectable, mean->before));
     add(text, line);
 }

@@ -136,6 +136,17 @@ class Diff(unittest.TestCase):
         done, _, _ = self.json("a1.profile", "a2.profile", "vs", "b1.profile", "b2.profile")
         self.assertNotIn("one run a side", "\n".join(done["warnings"]))
 
+    def test_another_daemon_is_said(self):
+        path = (self.directory / "elsewhere.yaml")
+        path.write_text(fleet.STORE.read_text().replace("daemon: ", "daemon: other"))
+        subprocess.run([OPTRAIL, "report", "--path", path, "--save", "elsewhere.profile", "-o",
+                        "/dev/null", "a2"], cwd=self.directory, check=True)
+        told = [line for line in self.json("a1.profile", "elsewhere.profile")[0]["warnings"]
+                if "another daemon" in line]
+        self.assertEqual(len(told), 1)
+        self.assertRegex(told[0], r"another daemon: (\w+) before, other\1 after")
+        self.assertNotIn("another daemon", self.diff("a1.profile", "a2.profile").stdout)
+
     def test_a_part_of_a_run_is_not_compared(self):
         shutil.copytree(self.directory / "b1", self.directory / "cut")
         stream = max((path for path in (self.directory / "cut").rglob("*") if path.is_file() and
