@@ -48,6 +48,10 @@ static int replace(const char *file, const struct stat *old, const char *text, s
     if (fd < 0)
         return -errno;
     int rc = write_all(fd, text, size);
+    /* root writes for others: the owner stays where that is allowed; then the rights, which a new
+     * owner may lose */
+    if (rc == 0 && old && fchown(fd, old->st_uid, old->st_gid) < 0)
+        errno = 0;
     if (rc == 0 && old && fchmod(fd, old->st_mode & 07777) < 0)
         rc = -errno;
     if (close(fd) < 0 && rc == 0)

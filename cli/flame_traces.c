@@ -212,26 +212,27 @@ static int note_samples(const struct traces *traces, struct flame_tree *tree)
     bool by_op = options->op || options->stage || traces->request->tail > 0;
     const struct {
         uint64_t value;
-        const char *text;
+        const char *noun, *text;
     } rows[] = {
-        {counts->unusable, "events tell what no sample can hold, and are left out"},
-        {counts->no_stack, "samples have no known stack"},
-        {counts->cut, "samples had more frames than there is room for"},
-        {counts->unnamed, "names of threads found no room: they are shown by their numbers"},
-        {by_op ? counts->op_unknown : 0, "samples are of ops that did not come to their end"},
+        {counts->unusable, "event", "with what no sample can hold: left out"},
+        {counts->no_stack, "sample", "without a known stack"},
+        {counts->cut, "sample", "with more frames than there is room for"},
+        {counts->unnamed, "thread", "whose name found no room, shown by number"},
+        {by_op ? counts->op_unknown : 0, "sample", "of ops that did not come to their end"},
     };
     char text[256];
     int result = 0;
     flame_pools_text(&counts->pools_no_op, text, sizeof(text));
     if (by_op && counts->no_op > 0)
         result = flame_tree_note(tree,
-                                 "%" PRIu64 " samples are of threads that worked for no op, or for "
+                                 "%" PRIu64 " sample%s of threads that worked for no op, or for "
                                  "many at once, %.1f %% of the time%s%s",
-                                 counts->no_op, 100.0 * no_op_share(counts),
+                                 counts->no_op, plural(counts->no_op), 100.0 * no_op_share(counts),
                                  *text ? "; of their time: " : "", text);
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].value > 0)
-            result = flame_tree_note(tree, "%" PRIu64 " %s", rows[i].value, rows[i].text);
+            result = flame_tree_note(tree, "%" PRIu64 " %s%s %s", rows[i].value, rows[i].noun,
+                                     plural(rows[i].value), rows[i].text);
     if (result == 0 && counts->idle_waits > 0)
         result = flame_tree_note(
             tree, "%s", sample_words_idle(counts->idle_waits, counts->idle_ns, text, sizeof(text)));

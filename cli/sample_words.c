@@ -14,13 +14,13 @@ void sample_words_stacks(const struct sample_counts *counts, char *text, size_t 
     uint64_t all = counts->no_stack;
     for (int i = 0; i < UNWIND_END_COUNT; i++)
         all += counts->ended[i];
-    snprintf(text, size, "stacks: %" PRIu64 " of %" PRIu64 " go to the thread's start",
-             counts->ended[UNWIND_COMPLETE], all);
+    snprintf(text, size, "stacks: %" PRIu64 " of %" PRIu64 " %s", counts->ended[UNWIND_COMPLETE],
+             all, unwind_end_words[UNWIND_COMPLETE]);
     for (int i = 0; i < UNWIND_END_COUNT; i++) {
         size_t used = strlen(text);
         if (i != UNWIND_COMPLETE && counts->ended[i])
             snprintf(text + used, size - used, ", %" PRIu64 " %s", counts->ended[i],
-                     unwind_end_names[i]);
+                     unwind_end_words[i]);
     }
     size_t used = strlen(text);
     if (counts->no_stack)

@@ -125,8 +125,11 @@ static int choose_all(struct target **targets, size_t *count)
 
 int target_options_check(const struct target_options *options)
 {
-    if ((options->pids.count > 0) + (options->osds.count > 0) + options->all == 1)
+    int ways = (options->pids.count > 0) + (options->osds.count > 0) + options->all;
+    if (ways == 1)
         return check_words(options);
+    if (ways > 1)
+        return err_set(EINVAL, "say which daemons by one of -p, --osd and --all, not by several");
     return err_set(EINVAL, "say which daemons: -p PID or --osd ID, or --all (optrail list shows "
                            "them)");
 }

@@ -14,6 +14,16 @@ const char *const unwind_end_names[UNWIND_END_COUNT] = {
     [UNWIND_FAULT] = "fault",
 };
 
+const char *const unwind_end_words[UNWIND_END_COUNT] = {
+    [UNWIND_COMPLETE] = "go to the thread's start",
+    [UNWIND_SNAPSHOT] = "end beyond what was copied of them",
+    [UNWIND_NO_MODULE] = "end in code of no file",
+    [UNWIND_NO_ROW] = "end in code whose file does not say how to go on",
+    [UNWIND_STUCK] = "do not go on",
+    [UNWIND_FULL] = "have more frames than are kept",
+    [UNWIND_FAULT] = "could not be read to their end",
+};
+
 int unwinder_open(pid_t pid, struct unwinder **unwinder)
 {
     *unwinder = NULL;

@@ -58,6 +58,8 @@ enum unwind_end {
 };
 
 extern const char *const unwind_end_names[UNWIND_END_COUNT];
+/* For people, behind a number of stacks: "12 end in code of no file". */
+extern const char *const unwind_end_words[UNWIND_END_COUNT];
 
 struct unwinder_counts {
     uint64_t stacks;

@@ -303,7 +303,7 @@ class Traces(unittest.TestCase):
                                       "--tail", "1%", "--weight", "time"), {stack: 2 * 10101010})
         self.assertIn("the slowest ops: 1 of 10", self.said)
         # one of twelve, as two of the last write's count double
-        self.assertIn("1 samples are of threads that worked for no op, or for many at once, 8.3 % of the "
+        self.assertIn("1 sample of threads that worked for no op, or for many at once, 8.3 % of the "
                       "time; of their time: others 100 %", self.said)
         self.assertEqual(self.samples("--kind", "cpu", "--thread", "tp_*"), {stack: 11})
         self.samples("--kind", "cpu", "--stage", "pg.lock", status=1)
@@ -329,7 +329,7 @@ class Traces(unittest.TestCase):
         self.assertIn("1 waits of threads that had nothing to do", self.said)
         drawn = self.collapsed("--kind", "offcpu", "--op", "write", trace="served")
         self.assertEqual(drawn, {stack: 300_000})
-        self.assertIn("1 samples are of threads that worked for no op, or for many at once, "
+        self.assertIn("1 sample of threads that worked for no op, or for many at once, "
                       "40.0 % of the time; of their time: journal_write 100 %", self.said)
         drawn = self.collapsed("--kind", "offcpu", "--idle", "--reason", "condvar", trace="served")
         self.assertEqual(drawn, {stack: 900_000})
@@ -348,7 +348,7 @@ class Traces(unittest.TestCase):
     def test_what_serves_many_ops_is_told(self):
         self.collapsed("--kind", "wall", "--op", "write", trace="waiting")
         share = 100 * 10 * 100 / (10 * 100 + 9 * 200)
-        self.assertIn(f"10 samples are of threads that worked for no op, or for many at once, "
+        self.assertIn(f"10 samples of threads that worked for no op, or for many at once, "
                       f"{share:.1f} % of the time; of their time: syncer 100 %", self.said)
 
     def test_wakers_stand_on_the_sleep(self):
@@ -363,8 +363,8 @@ class Traces(unittest.TestCase):
     def test_samples_that_cannot_be(self):
         got = self.collapsed("--kind", "wall", trace="hostile")
         self.assertEqual(got, {"[stack not known]": 4000, "work": 2010})
-        self.assertIn("5 events tell what no sample can hold", self.said)
-        self.assertIn("2 samples have no known stack", self.said)
+        self.assertIn("5 events with what no sample can hold", self.said)
+        self.assertIn("2 samples without a known stack", self.said)
         self.collapsed("--kind", "wall", "--wakers", "--by", "waker,thread", trace="hostile")
 
     def test_failures(self):
