@@ -19,12 +19,12 @@
 enum { GRAPH = 1, SINGLE_OPS = 2, BOTH = GRAPH | SINGLE_OPS };
 
 struct row {
-    bool given;
     const char *option;
+    const char *words; /* what it is for */
     uint32_t sources;  /* of which it says something: by enum flame_source */
     uint32_t kinds;    /* likewise: by enum flame_kind, one of them is enough */
     int forms;         /* likewise */
-    const char *words; /* what it is for */
+    bool given;
 };
 
 static bool asks_by(const struct flame_options *options, enum flame_attribute attribute)
@@ -76,33 +76,33 @@ int flame_options_fit(const struct flame_request *request, const struct flame_gi
 {
     const struct flame_options *options = &request->options;
     const struct row rows[] = {
-        {given->seconds, "-d", DAEMONS, ANY, BOTH, "running daemons"},
-        {given->rate, "--rate", DAEMONS, ANY, BOTH, "running daemons"},
-        {request->idle, "--idle", DAEMONS | TRACES, SLEEPS, GRAPH,
-         "samples of threads that sleep (--kind offcpu or wall)"},
-        {request->wakers, "--wakers", DAEMONS | TRACES, SLEEPS, GRAPH,
-         "samples of threads that sleep (--kind offcpu or wall)"},
-        {asks_by(options, FLAME_BY_WAKER), "--by waker", DAEMONS | TRACES, SLEEPS, GRAPH,
-         "samples of threads that sleep (--kind offcpu or wall)"},
-        {asks_by(options, FLAME_BY_REASON), "--by reason", ALL, WAITS, GRAPH,
-         "waits (--kind offcpu, runnable, wall or lock)"},
-        {options->reason, "--reason", ALL, WAITS, GRAPH,
-         "waits (--kind offcpu, runnable, wall or lock)"},
-        {asks_by(options, FLAME_BY_THREAD), "--by thread", ALL, THREADS, GRAPH, "what threads do"},
-        {asks_by(options, FLAME_BY_POOL), "--by pool", ALL, THREADS, GRAPH, "what threads do"},
-        {options->thread, "--thread", ALL, THREADS, GRAPH, "what threads do"},
-        {given->kind, "--kind", ALL, ANY, GRAPH, "flame graphs"},
-        {request->tail > 0, "--tail", ALL, ANY, GRAPH, "flame graphs"},
-        {options->stage, "--stage", ALL, ANY, GRAPH, "flame graphs"},
-        {options->in_range, "--from and --to", ALL, ANY, GRAPH, "flame graphs"},
-        {options->inverted, "--inverted", ALL, ANY, GRAPH, "flame graphs"},
-        {request->by_given, "--by", ALL, ANY, GRAPH, "flame graphs"},
-        {given->weight, "--weight", ALL, ANY, GRAPH, "flame graphs"},
-        {given->title, "--title", ALL, ANY, GRAPH, "flame graphs"},
-        {request->compare, "--diff", TRACES | FILES, ANY, GRAPH, "traces and files"},
-        {request->event, "--event", FILES, ANY, BOTH, "files of stacks"},
-        {request->input, "--input", FILES, ANY, BOTH, "files of stacks"},
-        {given->ops, "--ops", DAEMONS | TRACES, ANY, SINGLE_OPS, "running daemons and traces"},
+        {"-d", "running daemons", DAEMONS, ANY, BOTH, given->seconds},
+        {"--rate", "running daemons", DAEMONS, ANY, BOTH, given->rate},
+        {"--idle", "samples of threads that sleep (--kind offcpu or wall)", DAEMONS | TRACES,
+         SLEEPS, GRAPH, request->idle},
+        {"--wakers", "samples of threads that sleep (--kind offcpu or wall)", DAEMONS | TRACES,
+         SLEEPS, GRAPH, request->wakers},
+        {"--by waker", "samples of threads that sleep (--kind offcpu or wall)", DAEMONS | TRACES,
+         SLEEPS, GRAPH, asks_by(options, FLAME_BY_WAKER)},
+        {"--by reason", "waits (--kind offcpu, runnable, wall or lock)", ALL, WAITS, GRAPH,
+         asks_by(options, FLAME_BY_REASON)},
+        {"--reason", "waits (--kind offcpu, runnable, wall or lock)", ALL, WAITS, GRAPH,
+         options->reason},
+        {"--by thread", "what threads do", ALL, THREADS, GRAPH, asks_by(options, FLAME_BY_THREAD)},
+        {"--by pool", "what threads do", ALL, THREADS, GRAPH, asks_by(options, FLAME_BY_POOL)},
+        {"--thread", "what threads do", ALL, THREADS, GRAPH, options->thread},
+        {"--kind", "flame graphs", ALL, ANY, GRAPH, given->kind},
+        {"--tail", "flame graphs", ALL, ANY, GRAPH, request->tail > 0},
+        {"--stage", "flame graphs", ALL, ANY, GRAPH, options->stage},
+        {"--from and --to", "flame graphs", ALL, ANY, GRAPH, options->in_range},
+        {"--inverted", "flame graphs", ALL, ANY, GRAPH, options->inverted},
+        {"--by", "flame graphs", ALL, ANY, GRAPH, request->by_given},
+        {"--weight", "flame graphs", ALL, ANY, GRAPH, given->weight},
+        {"--title", "flame graphs", ALL, ANY, GRAPH, given->title},
+        {"--diff", "traces and files", TRACES | FILES, ANY, GRAPH, request->compare},
+        {"--event", "files of stacks", FILES, ANY, BOTH, request->event},
+        {"--input", "files of stacks", FILES, ANY, BOTH, request->input},
+        {"--ops", "running daemons and traces", DAEMONS | TRACES, ANY, SINGLE_OPS, given->ops},
     };
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof(rows) / sizeof(*rows); i++)
