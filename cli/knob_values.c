@@ -85,20 +85,20 @@ static bool find_value(const struct target *targets, size_t count, const char *n
     return found;
 }
 
-/* "NAME = VALUE". Of some options 0 means that another one rules, by the kind of the device. Owned
- * by the caller; NULL: out of memory. */
+/* "NAME = VALUE". Of some options 0 means that another one rules, NAME_hdd or NAME_ssd by the kind
+ * of the device: both are told. Owned by the caller; NULL: out of memory. */
 static char *words_of(const struct target *targets, size_t count, const char *name,
                       const char *value)
 {
-    char option[2][VALUE], values[2][VALUE], *text = NULL;
+    char option[VALUE], values[2][VALUE], *text = NULL;
     bool by_device = strcmp(value, "0") == 0;
     for (int i = 0; i < 2 && by_device; i++) {
-        snprintf(option[i], sizeof(option[i]), "%.100s%s", name, i == 0 ? "_hdd" : "_ssd");
-        by_device = find_value(targets, count, option[i], values[i]);
+        snprintf(option, sizeof(option), "%.100s%s", name, i == 0 ? "_hdd" : "_ssd");
+        by_device = find_value(targets, count, option, values[i]);
     }
-    int length = by_device ? asprintf(&text, "%s = 0 (that is %s = %s or %s = %s)", name, option[0],
-                                      values[0], option[1], values[1])
-                           : asprintf(&text, "%s = %s", name, value);
+    int length = by_device
+                     ? asprintf(&text, "%s = 0 (_hdd = %s, _ssd = %s)", name, values[0], values[1])
+                     : asprintf(&text, "%s = %s", name, value);
     return length < 0 ? NULL : text;
 }
 
