@@ -121,7 +121,7 @@ int open_trails_close(struct open_trails *trails, uint32_t slot, enum trail_end 
     /* an answered op that only waited for a branch beside it counts as what it is: finished */
     if (open->answered)
         reason = open->lossy ? TRAIL_LOST_EVENTS : TRAIL_FINISHED;
-    else if (open->lossy && reason != TRAIL_KEY_ENDED)
+    else if (open->lossy) /* what ended it may be missing, and this be what came after */
         reason = TRAIL_LOST_EVENTS;
     trail->end = reason;
     trail->marks = open->marks;

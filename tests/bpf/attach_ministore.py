@@ -254,7 +254,7 @@ def case_refused():
     refused(1, "no osd.987654 runs here", "--osd", "987654")
     refused(2, "'x' is no OSD's number", "--osd", "987654,x")
     refused(2, "-p PID or --osd ID")
-    refused(2, "-p PID or --osd ID", "-p", "1", "--osd", "0")
+    refused(2, "one of -p, --osd and --all", "-p", "1", "--osd", "0")
     refused(2, "", "-p", "0")
     refused(2, "", "-p", "1", "-d", "soon")
     store = Ministore()
