@@ -8,6 +8,7 @@
 
 #include "elf_file.h"
 #include "err.h"
+#include "fnv1a.h"
 
 #define MAX_NAME 2048 /* longer names fit no pattern */
 #define NONE     SIZE_MAX
@@ -25,13 +26,9 @@ struct wanted {
     size_t patterns;
 };
 
-/* FNV-1a, 64 bit (Fowler, Noll, Vo). */
 static uint64_t hash_of(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
-    return hash;
+    return fnv1a(FNV1A_BEGIN, name, strlen(name));
 }
 
 static int index_names(struct wanted *wanted)

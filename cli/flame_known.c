@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "err.h"
 #include "path.h"
@@ -50,24 +49,12 @@ static void try_path(const struct path *path, struct trial *op, struct trial *st
         try_name(stage, path->stages[i].name);
 }
 
-/* `name`: a path file or a directory of them; NULL: those that are installed. */
+/* `name`: as path_set_open() wants it. */
 static int try_paths(const char *name, struct trial *op, struct trial *stage)
 {
-    struct path_set set = {0};
-    struct path *path = NULL;
-    struct stat status;
-    int result;
+    struct path_set set;
+    int result = path_set_open(name, &set);
 
-    if (!name)
-        name = path_default_directory();
-    if (stat(name, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        result = path_read(name, &path);
-        if (result == 0)
-            try_path(path, op, stage);
-        path_free(path);
-        return result;
-    }
-    result = path_set_read(name, &set);
     for (size_t i = 0; result == 0 && i < set.count; i++)
         try_path(set.paths[i], op, stage);
     path_set_free(&set);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "err.h"
 #include "plural.h"
@@ -48,19 +47,10 @@ static int read_paths(struct traces *traces)
     const struct flame_request *request = traces->request;
     const char *path = request->path;
     char file[PATH_MAX];
-    struct stat status;
-    struct path *read;
-    int result;
     if (!path)
         path = recorded_path(request->inputs, request->input_count, traces->supervision, file,
                              sizeof(file));
-    if (!path)
-        result = path_set_read(path_default_directory(), &traces->paths);
-    else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        result = path_set_read(path, &traces->paths);
-    else if ((result = path_read(path, &read)) == 0)
-        result = path_set_add(&traces->paths, read);
-    return result;
+    return path_set_open(path, &traces->paths);
 }
 
 /* Runs the consumer over the inputs. Damage is remembered, and no failure. */

@@ -95,14 +95,11 @@ static int open_session(struct session *session, const struct live_locks_options
 /* Waits that were told so late that later events had left; probes' events are counted so, too. */
 static int add_moved(uint64_t moved, struct report *report)
 {
-    for (size_t i = 0; i < report->counts.other_count; i++) {
-        struct report_count *other = &report->counts.others[i];
-        if (strcmp(other->name, "moved_events") != 0)
-            continue;
-        other->value += moved;
-        return 0;
-    }
-    return moved ? report_add_other(report, "moved_events", moved) : 0;
+    struct report_count *probes = report_find_other(report, "moved_events");
+    if (!probes)
+        return moved ? report_add_other(report, "moved_events", moved) : 0;
+    probes->value += moved;
+    return 0;
 }
 
 /* That waits were captured for a part of the time. */

@@ -13,10 +13,8 @@
 
 static uint64_t other_count(const struct report *report, const char *name)
 {
-    for (size_t i = 0; i < report->counts.other_count; i++)
-        if (strcmp(report->counts.others[i].name, name) == 0)
-            return report->counts.others[i].value;
-    return 0;
+    const struct report_count *count = report_find_other(report, name);
+    return count ? count->value : 0;
 }
 
 static uint64_t incomplete_count(const struct report *report, const char *name)
@@ -98,16 +96,14 @@ static int add_others(struct report *report, const struct report *one, size_t ow
 {
     for (size_t i = 0; i < one->counts.other_count; i++) {
         const struct report_count *count = &one->counts.others[i];
-        size_t at = 0;
-        while (at < report->counts.other_count &&
-               strcmp(report->counts.others[at].name, count->name) != 0)
-            at++;
-        if (at < own)
+        struct report_count *sum = report_find_other(report, count->name);
+        if (sum && sum < report->counts.others + own)
             continue;
-        int error = at == report->counts.other_count ? report_add_other(report, count->name, 0) : 0;
+        int error = sum ? 0 : report_add_other(report, count->name, count->value);
         if (error)
             return error;
-        report->counts.others[at].value += count->value;
+        if (sum)
+            sum->value += count->value;
     }
     return 0;
 }

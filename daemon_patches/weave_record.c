@@ -8,18 +8,15 @@
 #include <string.h>
 
 #include "err.h"
+#include "fnv1a.h"
 
 #define HEAD       "optrail.woven/1\n"
 #define MAX_RECORD (1 << 20)
 #define MAX_ROWS   10000
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
 uint64_t weave_sum(const char *text, size_t size)
 {
-    uint64_t sum = 0xcbf29ce484222325;
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3;
-    return sum;
+    return fnv1a(FNV1A_BEGIN, text, size);
 }
 
 int weave_record_add(struct weave_record *record, const char *name, uint64_t sum)

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analysis_ceph.h"
 #include "analysis_frames.h"
@@ -57,16 +56,8 @@ static int take_trail(void *context, const struct trail *trail)
 
 static int read_paths(struct analysis *analysis, const char *path)
 {
-    struct stat status;
-    struct path *read;
-    int result;
+    int result = path_set_open(path, &analysis->paths);
 
-    if (!path)
-        result = path_set_read(path_default_directory(), &analysis->paths);
-    else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        result = path_set_read(path, &analysis->paths);
-    else if ((result = path_read(path, &read)) == 0)
-        result = path_set_add(&analysis->paths, read);
     /* the file is wrong, not the way in which the command is used */
     return result == -EINVAL ? -EBADMSG : result;
 }

@@ -2,32 +2,24 @@
 #include "told_ops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "err.h"
+#include "fnv1a.h"
 
 #define FIRST_SIZE 1024
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
+/* With its end, so that two texts in a row are not one. */
+static uint64_t add_text(uint64_t hash, const char *text)
 {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211ull; /* FNV-1a */
-    return hash;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    size_t size = 0;
-
-    while (text[size])
-        size++;
-    return mix(hash, text, size + 1);
+    return fnv1a(hash, text, strlen(text) + 1);
 }
 
 uint64_t told_ops_key(const char *description, const char *begin, uint64_t latency_ns)
 {
-    uint64_t hash = mix_text(mix_text(14695981039346656037ull, description), begin);
+    uint64_t hash = add_text(add_text(FNV1A_BEGIN, description), begin);
 
-    hash = mix(hash, &latency_ns, sizeof(latency_ns));
+    hash = fnv1a(hash, &latency_ns, sizeof(latency_ns));
     return hash ? hash : 1;
 }
 

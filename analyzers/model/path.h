@@ -117,6 +117,9 @@ struct path_set {
     struct path **paths; /* owned */
 };
 int path_set_read(const char *directory, struct path_set *set);
+/* What an option --path names: a directory of them, or a file with one; NULL: those that are
+ * installed. */
+int path_set_open(const char *name, struct path_set *set);
 int path_set_add(struct path_set *set, struct path *path); /* takes the path, also when it fails */
 void path_set_free(struct path_set *set);
 

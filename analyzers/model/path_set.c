@@ -74,6 +74,16 @@ static bool is_directory(const char *name)
     return stat(name, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+int path_set_open(const char *name, struct path_set *set)
+{
+    struct path *path;
+    if (!name || is_directory(name))
+        return path_set_read(name ? name : path_default_directory(), set);
+    *set = (struct path_set){0};
+    int rc = path_read(name, &path);
+    return rc == 0 ? path_set_add(set, path) : rc;
+}
+
 const char *path_default_directory(void)
 {
     static char beside[PATH_MAX];

@@ -5,14 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): tells a damaged file from a whole one. It
- * is no protection against intent, so whatever it lets through must be harmless as well. */
+#include "fnv1a.h"
+
+/* Tells a damaged file from a whole one. It is no protection against intent, so whatever it lets
+ * through must be harmless as well. */
 static inline uint64_t profile_seal(const char *bytes, size_t size)
 {
-    uint64_t seal = 0xcbf29ce484222325ull;
-    for (size_t i = 0; i < size; i++)
-        seal = (seal ^ (unsigned char)bytes[i]) * 0x100000001b3ull;
-    return seal;
+    return fnv1a(FNV1A_BEGIN, bytes, size);
 }
 
 #endif

@@ -365,6 +365,14 @@ int report_add_other(struct report *report, const char *name, uint64_t value)
     return add_count(&report->counts.others, &report->counts.other_count, name, value);
 }
 
+struct report_count *report_find_other(const struct report *report, const char *name)
+{
+    for (size_t i = 0; i < report->counts.other_count; i++)
+        if (strcmp(report->counts.others[i].name, name) == 0)
+            return &report->counts.others[i];
+    return NULL;
+}
+
 int report_add_verdict(struct report *report, const struct report_verdict *verdict)
 {
     struct report_verdict *row =

@@ -377,6 +377,8 @@ int report_add_exemplar_span(struct report_exemplar *exemplar,
                              const struct report_exemplar_span *span); /* copies */
 int report_add_incomplete(struct report *report, const char *name, uint64_t value);
 int report_add_other(struct report *report, const char *name, uint64_t value);
+/* The further counter of that name, weak until the next is added; NULL: there is none. */
+struct report_count *report_find_other(const struct report *report, const char *name);
 int report_add_verdict(struct report *report, const struct report_verdict *verdict); /* copies */
 /* Rows are weak and valid until the next add of the same kind; their strings are "". */
 int report_add_lock(struct report *report, const char *name, struct report_lock **lock);

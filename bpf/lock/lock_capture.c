@@ -3,12 +3,12 @@
 
 #include "lock_capture.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock_ns.h"
+#include "capture_ring.h"
 #include "err.h"
 #include "lock_probe.h"
 #include "lock_process.h"
@@ -20,8 +20,6 @@
 #define DEFAULT_RATE  20000
 #define HELD_NS       300000000ull  /* a wait may go on: it is held back for so long */
 #define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
-/* A ring that is filled as fast as it is read must not keep us from everything else. */
-#define MOST_AT_ONCE_NS 100000000ull
 
 struct lock_capture {
     struct lock_capture_options options; /* without the targets */
@@ -47,10 +45,7 @@ bool lock_capture_supported(void)
 
 static struct watched_process *find_process(struct lock_capture *capture, uint32_t pid)
 {
-    for (size_t i = 0; i < capture->process_count; i++)
-        if ((uint32_t)capture->processes[i].target.pid == pid)
-            return &capture->processes[i];
-    return NULL;
+    return watched_process_find(capture->processes, capture->process_count, pid);
 }
 
 static int take_wait(struct lock_capture *capture, const struct lock_record *record)
@@ -97,7 +92,7 @@ static int take_record(void *context, void *data, size_t size)
         take_exit(capture, data);
     if (error)
         capture->error = error;
-    if (!error && !capture->finished && monotonic_ns() - capture->now > MOST_AT_ONCE_NS)
+    if (!error && !capture->finished && capture_ring_is_enough(capture->now))
         return -EAGAIN;
     return error;
 }
@@ -177,12 +172,7 @@ void lock_capture_close(struct lock_capture *capture)
 /* Takes what is in the rings. */
 static int drain(struct lock_capture *capture)
 {
-    int got = ring_buffer__consume(capture->probe.ring);
-    if (capture->error)
-        return capture->error;
-    return got < 0 && got != -EAGAIN
-               ? err_set(-got, "cannot read the ring of waits: %s", strerror(-got))
-               : 0;
+    return capture_ring_drain(capture->probe.ring, &capture->error, "waits");
 }
 
 static void adapt(struct lock_capture *capture, uint64_t since)

@@ -70,6 +70,15 @@ static void list_threads(struct watched_process *process)
         qsort(process->tids, process->tid_count, sizeof(*process->tids), compare_tids);
 }
 
+struct watched_process *watched_process_find(struct watched_process *processes, size_t count,
+                                             uint32_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((uint32_t)processes[i].target.pid == pid)
+            return &processes[i];
+    return NULL;
+}
+
 void watched_process_exit(struct watched_process *process, const struct lock_exit *record)
 {
     process->ended_tids[record->inner % ENDED_TIDS] =

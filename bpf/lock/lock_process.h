@@ -46,6 +46,10 @@ struct watched_process {
 int watched_process_open(pid_t pid, bool stacks, struct watched_process *process);
 void watched_process_close(struct watched_process *process);
 
+/* The one of this number (as we number it); NULL: none of them is. */
+struct watched_process *watched_process_find(struct watched_process *processes, size_t count,
+                                             uint32_t pid);
+
 void watched_process_exit(struct watched_process *process, const struct lock_exit *record);
 
 /* When it ended: by the kernel's word where its last thread's end was seen, else when that was

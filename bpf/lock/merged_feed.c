@@ -105,11 +105,11 @@ static int fill(struct merged_feed *feed)
     if (got > 0)
         feed->count += (size_t)got;
     feed->ended = got == 0;
-    feed->told_ns = feed->ended ? UINT64_MAX
-                    : got > 0   ? feed->events[feed->first + feed->count - 1].time_ns
-                                : now - BEHIND_NS;
+    uint64_t told_ns = feed->ended ? UINT64_MAX
+                       : got > 0   ? feed->events[feed->first + feed->count - 1].time_ns
+                                   : now - BEHIND_NS;
     error = ask_sources(feed, monotonic_ns());
-    feed->ready_ns = feed->told_ns < feed->polled_until_ns ? feed->told_ns : feed->polled_until_ns;
+    feed->ready_ns = told_ns < feed->polled_until_ns ? told_ns : feed->polled_until_ns;
     event_order_release(feed->added, feed->ready_ns);
     return error;
 }

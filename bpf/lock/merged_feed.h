@@ -35,8 +35,7 @@ struct merged_feed {
     size_t taken_first, taken_count;
     uint64_t polled_ns,
         polled_until_ns; /* what the captures had to tell until then is in `added` */
-    uint64_t told_ns;    /* the inner feed has told what happened until then */
-    uint64_t ready_ns;   /* both: what happened until then can leave */
+    uint64_t ready_ns;   /* so the inner feed, too: what happened until then can leave */
     uint64_t last_ns;    /* of what left last */
     uint64_t moved;
     bool ended;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample_capture.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock_ns.h"
+#include "capture_ring.h"
 #include "err.h"
 #include "kernel_names.h"
 #include "lock_process.h"
@@ -17,8 +17,6 @@
 #include "symbols.h"
 
 #define LOOK_AGAIN_NS 1000000000ull /* whether processes are still there */
-/* A ring that is filled as fast as it is read must not keep us from everything else. */
-#define MOST_AT_ONCE_NS 100000000ull
 
 struct sample_capture {
     struct sample_capture_options options; /* without the processes */
@@ -41,10 +39,7 @@ struct sample_capture {
 
 static struct watched_process *find_process(struct sample_capture *capture, uint32_t pid)
 {
-    for (size_t i = 0; i < capture->process_count; i++)
-        if ((uint32_t)capture->processes[i].target.pid == pid)
-            return &capture->processes[i];
-    return NULL;
+    return watched_process_find(capture->processes, capture->process_count, pid);
 }
 
 /* What stands between the kernel's code and our programs. */
@@ -235,7 +230,7 @@ static int take_record(void *context, void *data, size_t size)
         error = take_snapshot(capture, data, size);
     if (error)
         capture->error = error;
-    if (!error && !capture->finished && monotonic_ns() - capture->now > MOST_AT_ONCE_NS)
+    if (!error && !capture->finished && capture_ring_is_enough(capture->now))
         return -EAGAIN;
     return error;
 }
@@ -316,12 +311,7 @@ static int drain(struct sample_capture *capture, sample_callback *callback, void
     capture->callback = callback;
     capture->context = context;
     capture->error = 0;
-    int got = ring_buffer__consume(capture->probe.ring);
-    if (capture->error)
-        return capture->error;
-    return got < 0 && got != -EAGAIN
-               ? err_set(-got, "cannot read the ring of samples: %s", strerror(-got))
-               : 0;
+    return capture_ring_drain(capture->probe.ring, &capture->error, "samples");
 }
 
 int sample_capture_poll(struct sample_capture *capture, sample_callback *callback, void *context)

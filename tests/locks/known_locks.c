@@ -10,7 +10,6 @@
  * the C library or, as for a priority-inheriting mutex, in the kernel. `hold` is how long this
  * thread then had it; `lock` which of them it was, the addresses being printed after "lock".
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>

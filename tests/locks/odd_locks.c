@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "until_asleep.h"
+
 #define MS 1000000ull
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
@@ -40,21 +42,6 @@ static uint64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Whether the thread sleeps, as /proc says: what it is about to wait for, it waits for. */
-static void until_asleep(uint32_t tid)
-{
-    char path[64], line[256], state = 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
-    while (state != 'S' && state != 'D') {
-        FILE *file = fopen(path, "re");
-        if (file && fgets(line, sizeof(line), file))
-            state = strrchr(line, ')')[2];
-        if (file)
-            fclose(file);
-        sched_yield();
-    }
 }
 
 static pthread_t start(void *(*function)(void *), void *argument)
@@ -82,7 +69,7 @@ static pthread_t start_waiter(void)
     pthread_t thread = start(take_mutex, NULL);
     while (!waiter)
         sched_yield();
-    until_asleep(waiter);
+    until_asleep(waiter, "SD");
     return thread;
 }
 
@@ -153,7 +140,7 @@ static void case_handed(void)
     pthread_t next = start(take_mutex_and_compute, NULL);
     while (!waiter)
         sched_yield();
-    until_asleep(waiter);
+    until_asleep(waiter, "SD");
     pthread_t last = start_waiter();
     compute();
     pthread_mutex_unlock(mutex);
@@ -201,7 +188,7 @@ static void case_chain(void)
     pthread_t middle = start(take_both, NULL);
     while (!owner)
         sched_yield();
-    until_asleep(owner);
+    until_asleep(owner, "SD");
     pthread_t last = start_waiter();
     sleep_ms(40);
     pthread_mutex_unlock(&second);
@@ -219,7 +206,7 @@ static void *take_and_die(void *argument)
     owner = (uint32_t)gettid();
     while (!waiter)
         sched_yield();
-    until_asleep(waiter);
+    until_asleep(waiter, "SD");
     return NULL;
 }
 
@@ -358,7 +345,7 @@ static void case_signal(void)
     pthread_t thread = start(be_interrupted, NULL);
     while (!waiter)
         sched_yield();
-    until_asleep(waiter);
+    until_asleep(waiter, "SD");
     sleep_ms(10);
     pthread_mutex_unlock(mutex);
     pthread_join(thread, NULL);

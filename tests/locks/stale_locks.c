@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "until_asleep.h"
+
 #define ROUNDS 400
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -70,21 +72,6 @@ static void *wait_often(void *argument)
     return argument;
 }
 
-/* Whether the thread sleeps, as /proc says. */
-static void until_asleep(uint32_t tid)
-{
-    char path[64], line[256], state = 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
-    while (state != 'S') {
-        FILE *file = fopen(path, "re");
-        if (file && fgets(line, sizeof(line), file))
-            state = strrchr(line, ')')[2];
-        if (file)
-            fclose(file);
-        sched_yield();
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -100,7 +87,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&mutex);
         atomic_store(&asked, i + 1);
-        until_asleep(waiter);
+        until_asleep(waiter, "S");
         pthread_mutex_unlock(&mutex);
         while (atomic_load(&answered) != i + 1)
             sched_yield();
